@@ -1,0 +1,1 @@
+//! The stages' command lines: flags, registries, presets, progress bars and devices.

@@ -1,0 +1,3 @@
+//! The collect stage.
+
+fn main() {}

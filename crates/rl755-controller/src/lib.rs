@@ -1,0 +1,1 @@
+//! Controllers on latent and hidden state: CMA-ES, evaluation in environments, videos.

@@ -1,0 +1,1 @@
+//! Rollouts as sharded TFRecords: writing, reading, verifying and sampling them.

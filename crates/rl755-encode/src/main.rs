@@ -1,0 +1,3 @@
+//! The encode stage.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! Observation encoders: the VAEs of World Models, their training, and encoding rollouts.

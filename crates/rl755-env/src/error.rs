@@ -1,0 +1,56 @@
+//! What goes wrong with environments.
+
+/// An environment could not be made, reset or stepped.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum EnvError {
+    /// No environment of that id is registered.
+    #[error("no environment is called `{id}`{}; known are {}",
+        nearest.as_ref().map(|n| format!(" (did you mean `{n}`?)")).unwrap_or_default(), known.join(", "))]
+    UnknownId {
+        /// The id that was asked for.
+        id: String,
+        /// The registered id closest to it.
+        nearest: Option<String>,
+        /// Every registered id.
+        known: Vec<String>,
+    },
+    /// An action that the action space does not contain.
+    #[error("{env}: action {action:?} is not in {space}: {reason}")]
+    InvalidAction {
+        /// The environment's id.
+        env: String,
+        /// The action, as given.
+        action: Vec<f32>,
+        /// The action space.
+        space: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The observation buffer does not fit the observation space.
+    #[error("{env}: the observation buffer holds {got}, the observation space needs {expected}")]
+    ObservationBuffer {
+        /// The environment's id.
+        env: String,
+        /// What the caller gave.
+        got: String,
+        /// What the space needs.
+        expected: String,
+    },
+    /// `step` before `reset`, or after the end of an episode.
+    #[error("{env}: step was called {when}; call reset first")]
+    ResetNeeded {
+        /// The environment's id.
+        env: String,
+        /// `before the first reset` or `after the episode ended`.
+        when: &'static str,
+    },
+    /// Anything an environment of another crate reports.
+    #[error("{env}: {message}")]
+    Other {
+        /// The environment's id.
+        env: String,
+        /// What happened.
+        message: String,
+    },
+}

@@ -1,0 +1,3 @@
+//! The evaluate stage.
+
+fn main() {}

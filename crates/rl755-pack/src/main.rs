@@ -1,0 +1,3 @@
+//! The pack stage.
+
+fn main() {}

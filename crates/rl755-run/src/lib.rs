@@ -1,0 +1,1 @@
+//! Run directories, manifests, checkpoints, metrics, seeds and interruption.

@@ -1,0 +1,3 @@
+//! The train-controller stage.
+
+fn main() {}

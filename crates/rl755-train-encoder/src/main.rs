@@ -1,0 +1,3 @@
+//! The train-encoder stage.
+
+fn main() {}

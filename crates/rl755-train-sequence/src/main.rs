@@ -1,0 +1,3 @@
+//! The train-sequence stage.
+
+fn main() {}

@@ -1,0 +1,3 @@
+//! The verify stage.
+
+fn main() {}
