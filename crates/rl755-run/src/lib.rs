@@ -1,1 +1,31 @@
-//! Run directories, manifests, checkpoints, metrics, seeds and interruption.
+//! Run directories, manifests, checkpoints, metrics, seeds and interruption: what every stage
+//! shares, without tensors and without environments.
+
+mod atomic_file;
+mod checkpoint;
+mod digest;
+mod interrupt;
+mod manifest;
+mod metrics;
+mod name;
+mod progress;
+mod random;
+mod record;
+mod run_dir;
+mod run_lock;
+mod tensorboard;
+mod training;
+
+pub use atomic_file::{AtomicFile, write_atomically};
+pub use checkpoint::Checkpoints;
+pub use digest::{Digest, digest_bytes, digest_file};
+pub use interrupt::Interrupt;
+pub use manifest::{Input, Manifest, Status};
+pub use metrics::{Metrics, MetricsError};
+pub use name::{UnknownName, nearest};
+pub use progress::{Progress, Silent};
+pub use random::{Random, derive_seed};
+pub use record::{masked_crc, write_record};
+pub use run_dir::{RunDir, RunError};
+pub use run_lock::RunLock;
+pub use training::{Outcome, Trainee, TrainingConfig, TrainingError, train};

@@ -1,0 +1,44 @@
+//! Ctrl-C and SIGTERM as a flag that long work looks at.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
+/// Says whether the user or the cluster asked the program to stop.
+///
+/// Work looks at it at points where stopping loses nothing, saves, and returns.
+#[derive(Clone, Debug, Default)]
+pub struct Interrupt(Arc<AtomicBool>);
+
+impl Interrupt {
+    /// A flag that only [`raise`](Self::raise) sets; for tests and for libraries' callers.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A flag that Ctrl-C, SIGTERM and SIGHUP set. A second signal ends the process at once.
+    ///
+    /// # Errors
+    /// When a handler is already installed in this process.
+    pub fn on_signals() -> Result<Self, ctrlc::Error> {
+        let interrupt = Self::new();
+        let flag = interrupt.0.clone();
+        ctrlc::set_handler(move || {
+            if flag.swap(true, Ordering::SeqCst) {
+                std::process::exit(130);
+            }
+        })?;
+        Ok(interrupt)
+    }
+
+    /// Asks for a stop.
+    pub fn raise(&self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether a stop was asked for.
+    pub fn is_raised(&self) -> bool {
+        self.0.load(Ordering::SeqCst)
+    }
+}

@@ -1,0 +1,98 @@
+//! What made a directory: program version, resolved config, seed, inputs with their digests.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Digest, digest_file};
+
+/// Whether a stage finished.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// Begun, perhaps interrupted.
+    Running,
+    /// Every output is in place.
+    Complete,
+}
+
+/// Something a stage read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// Where it was.
+    pub path: PathBuf,
+    /// The digest of the file, or of the manifest of a directory.
+    pub digest: Digest,
+}
+
+impl Input {
+    /// The input at `path`, a file, with its digest.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn of_file(path: &Path) -> std::io::Result<Self> {
+        Ok(Self { path: path.to_owned(), digest: digest_file(path)? })
+    }
+}
+
+/// `manifest.json` of a run directory.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Manifest {
+    /// Version of this file's format, 1.
+    pub format: u32,
+    /// The program and its version.
+    pub made_by: String,
+    /// `train-encoder`, `train-sequence`, …
+    pub stage: String,
+    /// The registered name of what was trained or evaluated.
+    pub name: String,
+    /// Whether it is done.
+    pub status: Status,
+    /// The seed everything in the run derives from.
+    pub seed: u64,
+    /// The resolved config, as the stage's config type writes it.
+    pub config: serde_json::Value,
+    /// What the stage read.
+    pub inputs: Vec<Input>,
+    /// Seconds of work so far, over all resumptions.
+    pub seconds: f64,
+    /// What came out, by name: final losses, scores.
+    #[serde(default)]
+    pub results: serde_json::Map<String, serde_json::Value>,
+}
+
+impl Manifest {
+    /// The manifest of a run that begins.
+    pub fn begin(
+        stage: &str,
+        name: &str,
+        seed: u64,
+        config: serde_json::Value,
+        inputs: Vec<Input>,
+    ) -> Self {
+        Self {
+            format: 1,
+            made_by: format!("rl755 {}", env!("CARGO_PKG_VERSION")),
+            stage: stage.to_owned(),
+            name: name.to_owned(),
+            status: Status::Running,
+            seed,
+            config,
+            inputs,
+            seconds: 0.0,
+            results: serde_json::Map::new(),
+        }
+    }
+
+    /// Whether `self` and `other` ask for the same work: the same results must come out.
+    pub fn same_work(&self, other: &Self) -> bool {
+        let digests = |m: &Self| m.inputs.iter().map(|i| i.digest.clone()).collect::<Vec<_>>();
+        self.stage == other.stage
+            && self.name == other.name
+            && self.seed == other.seed
+            && self.config == other.config
+            && digests(self) == digests(other)
+    }
+}

@@ -1,0 +1,278 @@
+//! A run directory: one training or evaluation, with everything a later stage needs.
+//!
+//! ```text
+//! RUN/manifest.json        what made it, whether it is complete
+//! RUN/metrics.jsonl        one line per logged step
+//! RUN/events.out.tfevents… the same for TensorBoard
+//! RUN/checkpoints/model-001/…
+//! ```
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use crate::{AtomicFile, Checkpoints, Manifest, RunLock, Status, write_atomically};
+
+/// A run directory could not be opened or written.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// There is nothing at the path, or no manifest in it.
+    #[error("{} is no run directory: it has no manifest.json", path.display())]
+    NotARun {
+        /// The path that was given.
+        path: PathBuf,
+    },
+    /// The directory holds a run of another stage.
+    #[error("{} was made by the stage {found}, not by {expected}", path.display())]
+    WrongStage {
+        /// The run directory.
+        path: PathBuf,
+        /// The stage in its manifest.
+        found: String,
+        /// The stage that was looked for.
+        expected: String,
+    },
+    /// The directory holds a run, and `--resume` was not given.
+    #[error(
+        "{} already holds a run; give --resume to go on with it, or another directory",
+        path.display()
+    )]
+    Exists {
+        /// The run directory.
+        path: PathBuf,
+    },
+    /// The directory holds a run of other work.
+    #[error("{} holds a run with another {differs}; it can only be resumed unchanged", path.display())]
+    Changed {
+        /// The run directory.
+        path: PathBuf,
+        /// What differs: `seed`, `config (batch_size 64, was 32)`, `input PATH`.
+        differs: String,
+    },
+    /// Another process is at work in the directory.
+    #[error("another process is at work in {}", path.display())]
+    Busy {
+        /// The run directory.
+        path: PathBuf,
+    },
+    /// The run was not finished.
+    #[error("the run in {} is not complete; resume it first", path.display())]
+    Incomplete {
+        /// The run directory.
+        path: PathBuf,
+    },
+    /// A file of the run cannot be understood.
+    #[error("{} is damaged: {reason}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The file system said no.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file or directory.
+        path: PathBuf,
+        /// What it said.
+        source: io::Error,
+    },
+}
+
+impl RunError {
+    /// Names the path that an input or output error happened at.
+    pub fn io(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
+        move |source| Self::Io { path: path.to_owned(), source }
+    }
+}
+
+/// A run directory that this process works in; locked until dropped.
+#[derive(Debug)]
+pub struct RunDir {
+    path: PathBuf,
+    manifest: Manifest,
+    _lock: RunLock,
+}
+
+impl RunDir {
+    /// Begins the run that `manifest` describes in `path`, or goes on with it.
+    ///
+    /// A directory that holds a run is only touched when `resume` is set and the run is of the
+    /// same work.
+    ///
+    /// # Errors
+    /// When the directory holds another run, is busy, or cannot be written.
+    pub fn begin(path: &Path, manifest: Manifest, resume: bool) -> Result<Self, RunError> {
+        fs::create_dir_all(path).map_err(RunError::io(path))?;
+        let lock = RunLock::try_take(&path.join(".lock"))
+            .map_err(RunError::io(path))?
+            .ok_or_else(|| RunError::Busy { path: path.to_owned() })?;
+        let file = path.join("manifest.json");
+        if !file.exists() {
+            let run = Self { path: path.to_owned(), manifest, _lock: lock };
+            run.write_manifest()?;
+            return Ok(run);
+        }
+        if !resume {
+            return Err(RunError::Exists { path: path.to_owned() });
+        }
+        let found = read_manifest(path)?;
+        if !found.same_work(&manifest) {
+            let differs = difference(&found, &manifest);
+            return Err(RunError::Changed { path: path.to_owned(), differs });
+        }
+        AtomicFile::remove_stale(path).map_err(RunError::io(path))?;
+        Ok(Self { path: path.to_owned(), manifest: found, _lock: lock })
+    }
+
+    /// Reads the manifest of a finished run of `stage`, without locking it.
+    ///
+    /// # Errors
+    /// When `path` holds no run, one of another stage, or an unfinished one.
+    pub fn read(path: &Path, stage: &str) -> Result<Manifest, RunError> {
+        let manifest = read_manifest(path)?;
+        if manifest.stage != stage {
+            return Err(RunError::WrongStage {
+                path: path.to_owned(),
+                found: manifest.stage,
+                expected: stage.to_owned(),
+            });
+        }
+        if manifest.status != Status::Complete {
+            return Err(RunError::Incomplete { path: path.to_owned() });
+        }
+        Ok(manifest)
+    }
+
+    /// The directory.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What made the run.
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// Whether an earlier process finished this run.
+    pub fn is_complete(&self) -> bool {
+        self.manifest.status == Status::Complete
+    }
+
+    /// The run's checkpoints.
+    pub fn checkpoints(&self) -> Checkpoints {
+        Checkpoints::new(&self.path.join("checkpoints"))
+    }
+
+    /// Adds `seconds` of work to the manifest.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn add_seconds(&mut self, seconds: f64) -> Result<(), RunError> {
+        self.manifest.seconds += seconds;
+        self.write_manifest()
+    }
+
+    /// Records what came out and marks the run as complete.
+    ///
+    /// # Errors
+    /// When the manifest cannot be written.
+    pub fn complete(
+        &mut self,
+        results: serde_json::Map<String, serde_json::Value>,
+    ) -> Result<(), RunError> {
+        self.manifest.results = results;
+        self.manifest.status = Status::Complete;
+        self.write_manifest()
+    }
+
+    fn write_manifest(&self) -> Result<(), RunError> {
+        let path = self.path.join("manifest.json");
+        let text = serde_json::to_vec_pretty(&self.manifest)
+            .map_err(|e| RunError::Damaged { path: path.clone(), reason: e.to_string() })?;
+        write_atomically(&path, &text).map_err(RunError::io(&path))
+    }
+}
+
+fn read_manifest(path: &Path) -> Result<Manifest, RunError> {
+    let file = path.join("manifest.json");
+    let text = match fs::read(&file) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Err(RunError::NotARun { path: path.to_owned() });
+        }
+        Err(source) => return Err(RunError::Io { path: file, source }),
+    };
+    serde_json::from_slice(&text)
+        .map_err(|e| RunError::Damaged { path: file, reason: e.to_string() })
+}
+
+/// What keeps `new` from going on with `old`, in words.
+fn difference(old: &Manifest, new: &Manifest) -> String {
+    if old.stage != new.stage {
+        return format!("stage ({}, was {})", new.stage, old.stage);
+    }
+    if old.name != new.name {
+        return format!("model ({}, was {})", new.name, old.name);
+    }
+    if old.seed != new.seed {
+        return format!("seed ({}, was {})", new.seed, old.seed);
+    }
+    if let (Some(a), Some(b)) = (old.config.as_object(), new.config.as_object()) {
+        let null = serde_json::Value::Null;
+        for key in a.keys().chain(b.keys()) {
+            let (was, is) = (a.get(key).unwrap_or(&null), b.get(key).unwrap_or(&null));
+            if was != is {
+                return format!("config ({key} {is}, was {was})");
+            }
+        }
+    }
+    for (was, is) in old.inputs.iter().zip(&new.inputs) {
+        if was.digest != is.digest {
+            return format!("input ({} changed)", is.path.display());
+        }
+    }
+    "number of inputs".to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn manifest(batch_size: u32) -> Manifest {
+        Manifest::begin("train", "m", 1, serde_json::json!({ "batch_size": batch_size }), vec![])
+    }
+
+    #[test]
+    fn a_run_goes_on_only_when_asked_and_unchanged() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("run");
+        drop(RunDir::begin(&path, manifest(1), false).unwrap());
+        assert!(matches!(RunDir::begin(&path, manifest(1), false), Err(RunError::Exists { .. })));
+        let changed = RunDir::begin(&path, manifest(2), true).unwrap_err().to_string();
+        assert!(changed.contains("batch_size 2, was 1"), "{changed}");
+        RunDir::begin(&path, manifest(1), true).unwrap();
+    }
+
+    #[test]
+    fn two_processes_do_not_share_a_run() {
+        let directory = tempfile::tempdir().unwrap();
+        let _first = RunDir::begin(directory.path(), manifest(1), false).unwrap();
+        let second = RunDir::begin(directory.path(), manifest(1), true);
+        assert!(matches!(second, Err(RunError::Busy { .. })));
+    }
+
+    #[test]
+    fn only_finished_runs_of_the_stage_are_read() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path();
+        assert!(matches!(RunDir::read(path, "train"), Err(RunError::NotARun { .. })));
+        let mut run = RunDir::begin(path, manifest(1), false).unwrap();
+        assert!(matches!(RunDir::read(path, "train"), Err(RunError::Incomplete { .. })));
+        run.complete(serde_json::Map::new()).unwrap();
+        assert!(matches!(RunDir::read(path, "encode"), Err(RunError::WrongStage { .. })));
+        assert!(RunDir::read(path, "train").is_ok());
+    }
+}

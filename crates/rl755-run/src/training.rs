@@ -1,0 +1,338 @@
+//! The loop around every training: progress, metrics, checkpoints, resumption, interruption.
+
+use std::{fs, io, path::Path, time::Instant};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Interrupt, Metrics, MetricsError, Progress, RunDir, RunError, write_atomically};
+
+/// How long to train and how often to save and log.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TrainingConfig {
+    /// Steps in all: batches, or generations of an evolution.
+    pub train_steps: u64,
+    /// A checkpoint every this many steps.
+    pub save_every_n_steps: u64,
+    /// Metrics, averaged over this many steps.
+    pub log_every_n_steps: u64,
+}
+
+/// Training stopped for a reason that is not an interruption.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TrainingError {
+    /// A number became infinite or NaN.
+    #[error("{tensor} is not finite at step {step}; the last checkpoint is good")]
+    NotFinite {
+        /// The first tensor in which it was seen: `loss`, `encoder.conv1.weight gradient`.
+        tensor: String,
+        /// The step.
+        step: u64,
+    },
+    /// A setting that cannot be trained with.
+    #[error("{field} is {value}; it must be at least 1")]
+    NotPositive {
+        /// The setting.
+        field: &'static str,
+        /// Its value.
+        value: u64,
+    },
+    /// A checkpoint cannot be read or written.
+    #[error("checkpoint {path}: {reason}")]
+    Checkpoint {
+        /// Its directory or file.
+        path: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The run directory.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// The metrics.
+    #[error(transparent)]
+    Metrics(#[from] MetricsError),
+    /// Files.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// What is being trained failed for a reason of its own.
+    #[error(transparent)]
+    Trainee(Box<dyn std::error::Error + Send + Sync>),
+}
+
+impl TrainingError {
+    /// Wraps an error of the trainee.
+    pub fn trainee(error: impl std::error::Error + Send + Sync + 'static) -> Self {
+        Self::Trainee(Box::new(error))
+    }
+}
+
+/// How a training ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// All steps are done.
+    Complete,
+    /// Stopped early on request, at this step; a checkpoint of it is saved.
+    Interrupted {
+        /// Steps done.
+        step: u64,
+    },
+}
+
+/// Something that is trained step by step and can be saved between any two steps.
+///
+/// What step `n` does may depend only on the saved state and `n`, so that a resumed training
+/// gives the same bits as one that was never interrupted.
+pub trait Trainee {
+    /// Does step `step` (from 1 on) and returns its metrics, always the same names in the same
+    /// order.
+    ///
+    /// # Errors
+    /// [`TrainingError::NotFinite`] when a number is not finite, or an error of its own.
+    fn step(&mut self, step: u64) -> Result<Vec<(String, f64)>, TrainingError>;
+
+    /// Writes the whole state into `directory`.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    fn save(&self, directory: &Path) -> Result<(), TrainingError>;
+
+    /// Takes the state from `directory`.
+    ///
+    /// # Errors
+    /// When it is missing, damaged or of another architecture.
+    fn load(&mut self, directory: &Path) -> Result<(), TrainingError>;
+
+    /// Called after each checkpoint, for validation losses and pictures. The metrics are logged.
+    ///
+    /// # Errors
+    /// When validation fails.
+    fn checkpointed(
+        &mut self,
+        _step: u64,
+        _metrics: &mut Metrics,
+    ) -> Result<Vec<(String, f64)>, TrainingError> {
+        Ok(Vec::new())
+    }
+}
+
+/// What the loop itself must remember: `training.json` in a checkpoint.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LoopState {
+    step: u64,
+    /// Sums of the metrics since they were last logged.
+    sums: Vec<(String, f64)>,
+    /// How many steps are in `sums`.
+    count: u64,
+}
+
+/// Trains `trainee` in `run` from its newest checkpoint, if any, to `config.train_steps`.
+///
+/// Does not mark the run as complete: the caller adds its results with [`RunDir::complete`].
+///
+/// # Errors
+/// See [`TrainingError`]. What was saved before stays.
+pub fn train(
+    run: &mut RunDir,
+    config: &TrainingConfig,
+    trainee: &mut dyn Trainee,
+    progress: &dyn Progress,
+    interrupt: &Interrupt,
+) -> Result<Outcome, TrainingError> {
+    check(config)?;
+    let started = Instant::now();
+    let mut state = LoopState::default();
+    if let Some((_, path)) = run.checkpoints().latest()? {
+        state = read_state(&path)?;
+        trainee.load(&path)?;
+        progress.line(&format!("going on from {} at step {}", path.display(), state.step));
+    }
+    let mut metrics = Metrics::open(run.path(), state.step)?;
+    let outcome = loop {
+        progress.set(state.step, config.train_steps);
+        let done = state.step >= config.train_steps;
+        let interrupted = interrupt.is_raised() && !done;
+        // An interruption right after a checkpoint has nothing more to save.
+        let due = state.step.is_multiple_of(config.save_every_n_steps) || done;
+        if interrupted {
+            if !due && state.step > 0 {
+                save(run, config, &state, trainee)?;
+            }
+            break Outcome::Interrupted { step: state.step };
+        }
+        if done {
+            break Outcome::Complete;
+        }
+        advance(config, &mut state, trainee, &mut metrics, progress)?;
+        if state.step.is_multiple_of(config.save_every_n_steps) || state.step == config.train_steps
+        {
+            save(run, config, &state, trainee)?;
+            let values = trainee.checkpointed(state.step, &mut metrics)?;
+            if !values.is_empty() {
+                metrics.log(state.step, &values)?;
+            }
+        }
+    };
+    run.add_seconds(started.elapsed().as_secs_f64())?;
+    Ok(outcome)
+}
+
+fn check(config: &TrainingConfig) -> Result<(), TrainingError> {
+    for (field, value) in [
+        ("train_steps", config.train_steps),
+        ("save_every_n_steps", config.save_every_n_steps),
+        ("log_every_n_steps", config.log_every_n_steps),
+    ] {
+        if value == 0 {
+            return Err(TrainingError::NotPositive { field, value });
+        }
+    }
+    Ok(())
+}
+
+/// One step, logged when its turn has come.
+fn advance(
+    config: &TrainingConfig,
+    state: &mut LoopState,
+    trainee: &mut dyn Trainee,
+    metrics: &mut Metrics,
+    progress: &dyn Progress,
+) -> Result<(), TrainingError> {
+    let step = state.step + 1;
+    let values = trainee.step(step)?;
+    if let Some((tensor, _)) = values.iter().find(|(_, v)| !v.is_finite()) {
+        return Err(TrainingError::NotFinite { tensor: tensor.clone(), step });
+    }
+    let note: Vec<String> = values.iter().map(|(n, v)| format!("{n} {v:.4}")).collect();
+    progress.note(&note.join("  "));
+    if state.count == 0 {
+        state.sums = values;
+    } else {
+        for ((_, sum), (_, value)) in state.sums.iter_mut().zip(values) {
+            *sum += value;
+        }
+    }
+    state.count += 1;
+    state.step = step;
+    if step.is_multiple_of(config.log_every_n_steps) || step == config.train_steps {
+        let count = state.count as f64;
+        let means: Vec<_> = state.sums.drain(..).map(|(n, sum)| (n, sum / count)).collect();
+        metrics.log(step, &means)?;
+        state.count = 0;
+    }
+    Ok(())
+}
+
+fn save(
+    run: &RunDir,
+    config: &TrainingConfig,
+    state: &LoopState,
+    trainee: &dyn Trainee,
+) -> Result<(), TrainingError> {
+    // A checkpoint between two regular ones takes the number of the next, which replaces it.
+    let number = state.step.div_ceil(config.save_every_n_steps);
+    run.checkpoints().save(number, |path| {
+        trainee.save(path)?;
+        let text = serde_json::to_vec_pretty(state).map_err(io::Error::from)?;
+        Ok::<_, TrainingError>(write_atomically(&path.join("training.json"), &text)?)
+    })?;
+    Ok(())
+}
+
+fn read_state(checkpoint: &Path) -> Result<LoopState, TrainingError> {
+    let path = checkpoint.join("training.json");
+    let damaged =
+        |reason: String| TrainingError::Checkpoint { path: path.display().to_string(), reason };
+    let text = fs::read(&path).map_err(|e| damaged(e.to_string()))?;
+    serde_json::from_slice(&text).map_err(|e| damaged(e.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Manifest, Random, Silent};
+
+    /// A random walk; interrupts itself at a step.
+    struct Walk {
+        position: f64,
+        interrupt: Option<(u64, Interrupt)>,
+        nan_at: u64,
+    }
+
+    impl Trainee for Walk {
+        fn step(&mut self, step: u64) -> Result<Vec<(String, f64)>, TrainingError> {
+            self.position += Random::derived(1, "walk", step).normal();
+            if let Some((at, interrupt)) = &self.interrupt
+                && *at == step
+            {
+                interrupt.raise();
+            }
+            let value = if step == self.nan_at { f64::NAN } else { self.position };
+            Ok(vec![("position".into(), value)])
+        }
+
+        fn save(&self, directory: &Path) -> Result<(), TrainingError> {
+            Ok(fs::write(directory.join("position"), self.position.to_le_bytes())?)
+        }
+
+        fn load(&mut self, directory: &Path) -> Result<(), TrainingError> {
+            let bytes = fs::read(directory.join("position"))?;
+            self.position = f64::from_le_bytes(bytes.try_into().expect("eight bytes"));
+            Ok(())
+        }
+    }
+
+    const CONFIG: TrainingConfig =
+        TrainingConfig { train_steps: 25, save_every_n_steps: 10, log_every_n_steps: 4 };
+
+    fn begin(path: &Path) -> RunDir {
+        let manifest = Manifest::begin("walk", "walk", 1, serde_json::Value::Null, vec![]);
+        RunDir::begin(path, manifest, true).unwrap()
+    }
+
+    fn run(path: &Path, interrupt_at: Option<u64>) -> (Outcome, f64) {
+        let interrupt = Interrupt::new();
+        let mut walk = Walk {
+            position: 0.0,
+            interrupt: interrupt_at.map(|at| (at, interrupt.clone())),
+            nan_at: 0,
+        };
+        let outcome = train(&mut begin(path), &CONFIG, &mut walk, &Silent, &interrupt).unwrap();
+        (outcome, walk.position)
+    }
+
+    #[test]
+    fn an_interrupted_training_ends_with_the_same_bits_and_metrics() {
+        let whole = tempfile::tempdir().unwrap();
+        let (outcome, expected) = run(whole.path(), None);
+        assert_eq!(outcome, Outcome::Complete);
+        for at in 1..25 {
+            let parts = tempfile::tempdir().unwrap();
+            assert_eq!(run(parts.path(), Some(at)).0, Outcome::Interrupted { step: at });
+            assert_eq!(run(parts.path(), None), (Outcome::Complete, expected));
+            let metrics = |d: &Path| fs::read_to_string(d.join("metrics.jsonl")).unwrap();
+            assert_eq!(metrics(parts.path()), metrics(whole.path()), "interrupted at {at}");
+            let names = |d: &Path| {
+                let entries = fs::read_dir(d.join("checkpoints")).unwrap();
+                let mut names: Vec<_> = entries.map(|e| e.unwrap().file_name()).collect();
+                names.sort();
+                names
+            };
+            assert_eq!(names(parts.path()), ["model-001", "model-002", "model-003"]);
+        }
+    }
+
+    #[test]
+    fn nan_stops_and_names_the_metric_and_the_step() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut walk = Walk { position: 0.0, interrupt: None, nan_at: 12 };
+        let error =
+            train(&mut begin(directory.path()), &CONFIG, &mut walk, &Silent, &Interrupt::new())
+                .unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "position is not finite at step 12; the last checkpoint is good"
+        );
+    }
+}
