@@ -20,6 +20,28 @@ pub struct EnvSpec {
     pub rules: String,
 }
 
+impl EnvSpec {
+    /// Rejects an action that the action space does not contain; for `step` implementations.
+    ///
+    /// # Errors
+    /// [`EnvError::InvalidAction`], naming the offending element.
+    pub fn check_action(&self, action: &[f32]) -> Result<(), EnvError> {
+        self.action_space.check(action).map_err(|reason| {
+            EnvError::invalid_action(&self.id, action, &self.action_space, &reason)
+        })
+    }
+
+    /// [`EnvError::ResetNeeded`] before the first reset, for `step` implementations.
+    pub fn not_reset(&self) -> EnvError {
+        EnvError::ResetNeeded { env: self.id.clone(), when: "before the first reset" }
+    }
+
+    /// [`EnvError::ResetNeeded`] after an episode's end, for `step` implementations.
+    pub fn episode_over(&self) -> EnvError {
+        EnvError::ResetNeeded { env: self.id.clone(), when: "after the episode ended" }
+    }
+}
+
 /// What one step gave, besides the observation.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Step {
@@ -64,4 +86,22 @@ pub trait Env: Send {
     /// On an action that the space does not contain (NaN, wrong width, an index out of range), and
     /// when called before `reset` or after an episode ended.
     fn step(&mut self, action: &[f32], observation: ObservationMut<'_>) -> Result<Step, EnvError>;
+}
+
+impl<E: Env + ?Sized> Env for Box<E> {
+    fn spec(&self) -> &EnvSpec {
+        (**self).spec()
+    }
+
+    fn reset(
+        &mut self,
+        seed: Option<u64>,
+        observation: ObservationMut<'_>,
+    ) -> Result<(), EnvError> {
+        (**self).reset(seed, observation)
+    }
+
+    fn step(&mut self, action: &[f32], observation: ObservationMut<'_>) -> Result<Step, EnvError> {
+        (**self).step(action, observation)
+    }
 }

@@ -1,5 +1,7 @@
 //! What goes wrong with environments.
 
+use crate::{Space, SpaceError, space::Floats};
+
 /// An environment could not be made, reset or stepped.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -16,7 +18,7 @@ pub enum EnvError {
         known: Vec<String>,
     },
     /// An action that the action space does not contain.
-    #[error("{env}: action {action:?} is not in {space}: {reason}")]
+    #[error("{env}: action {} is not in {space}: {reason}", Floats(action))]
     InvalidAction {
         /// The environment's id.
         env: String,
@@ -45,6 +47,28 @@ pub enum EnvError {
         /// `before the first reset` or `after the episode ended`.
         when: &'static str,
     },
+    /// One of several environments stepped together failed.
+    #[error("environment {index} of {count}: {reason}")]
+    InVector {
+        /// Its index.
+        index: usize,
+        /// How many there are.
+        count: usize,
+        /// What it reported.
+        reason: Box<EnvError>,
+    },
+    /// A slice handed to a [`VectorEnv`](crate::VectorEnv) has the wrong length.
+    #[error("{what} has {got} elements; {count} environments need {expected}")]
+    VectorLength {
+        /// Which argument.
+        what: &'static str,
+        /// Its length.
+        got: usize,
+        /// The length it should have.
+        expected: usize,
+        /// How many environments there are.
+        count: usize,
+    },
     /// Anything an environment of another crate reports.
     #[error("{env}: {message}")]
     Other {
@@ -53,4 +77,16 @@ pub enum EnvError {
         /// What happened.
         message: String,
     },
+}
+
+impl EnvError {
+    /// [`EnvError::InvalidAction`] for an action that failed [`Space::check`].
+    pub fn invalid_action(env: &str, action: &[f32], space: &Space, reason: &SpaceError) -> Self {
+        Self::InvalidAction {
+            env: env.to_owned(),
+            action: action.to_vec(),
+            space: space.to_string(),
+            reason: reason.to_string(),
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! Observations as buffers that environments write into.
 
-use crate::{Element, Space};
+use crate::{Element, EnvError, EnvSpec, Space};
 
 /// Where an environment writes an observation, row-major in the observation space's shape.
 #[derive(Debug)]
@@ -9,6 +9,51 @@ pub enum ObservationMut<'a> {
     U8(&'a mut [u8]),
     /// Numbers, such as a state vector.
     F32(&'a mut [f32]),
+}
+
+impl<'a> ObservationMut<'a> {
+    /// The buffer as bytes, if it fits `spec`'s observation space; for `Env` implementations.
+    ///
+    /// # Errors
+    /// [`EnvError::ObservationBuffer`] when it holds floats or has another length.
+    pub fn bytes(self, spec: &EnvSpec) -> Result<&'a mut [u8], EnvError> {
+        match self {
+            Self::U8(bytes) if bytes.len() == spec.observation_space.width() => Ok(bytes),
+            other => Err(other.misfit(spec)),
+        }
+    }
+
+    /// The buffer as floats, if it fits `spec`'s observation space; for `Env` implementations.
+    ///
+    /// # Errors
+    /// [`EnvError::ObservationBuffer`] when it holds bytes or has another length.
+    pub fn floats(self, spec: &EnvSpec) -> Result<&'a mut [f32], EnvError> {
+        match self {
+            Self::F32(values) if values.len() == spec.observation_space.width() => Ok(values),
+            other => Err(other.misfit(spec)),
+        }
+    }
+
+    /// The same buffer, borrowed for less long.
+    pub fn reborrow(&mut self) -> ObservationMut<'_> {
+        match self {
+            Self::U8(v) => ObservationMut::U8(v),
+            Self::F32(v) => ObservationMut::F32(v),
+        }
+    }
+
+    fn misfit(&self, spec: &EnvSpec) -> EnvError {
+        let (len, element) = match self {
+            Self::U8(v) => (v.len(), Element::U8),
+            Self::F32(v) => (v.len(), Element::F32),
+        };
+        let space = &spec.observation_space;
+        EnvError::ObservationBuffer {
+            env: spec.id.clone(),
+            got: format!("{len} {element}"),
+            expected: format!("{} {}", space.width(), space.element()),
+        }
+    }
 }
 
 /// An observation to read.

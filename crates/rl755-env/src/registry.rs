@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
-use crate::{Env, EnvError};
+use crate::{CartPole, Env, EnvError, TimeLimit};
 
 /// Makes one environment.
 type Factory = Arc<dyn Fn() -> Result<Box<dyn Env>, EnvError> + Send + Sync>;
@@ -14,6 +14,13 @@ pub struct EnvRegistry {
 }
 
 impl EnvRegistry {
+    /// A registry that knows this crate's environments.
+    pub fn with_builtin() -> Self {
+        let mut registry = Self::default();
+        registry.add(CartPole::ID, || Ok(Box::new(CartPole::new())));
+        registry
+    }
+
     /// Registers `factory` under `id`, replacing what was there.
     pub fn add<F>(&mut self, id: &str, factory: F)
     where
@@ -27,22 +34,115 @@ impl EnvRegistry {
         self.factories.keys().cloned().collect()
     }
 
-    /// Makes the environment called `id`.
+    /// Makes the environment called `id`, within a [`TimeLimit`] if its spec has
+    /// [`max_episode_steps`](crate::EnvSpec::max_episode_steps).
     ///
     /// # Errors
     /// When no such id is registered (naming the nearest), or when its factory fails.
     pub fn make(&self, id: &str) -> Result<Box<dyn Env>, EnvError> {
-        let factory = self.factories.get(id).ok_or_else(|| EnvError::UnknownId {
-            id: id.to_owned(),
-            nearest: None,
-            known: self.ids(),
-        })?;
-        factory()
+        let Some(factory) = self.factories.get(id) else {
+            return Err(EnvError::UnknownId {
+                id: id.to_owned(),
+                nearest: self.nearest(id),
+                known: self.ids(),
+            });
+        };
+        let env = factory()?;
+        Ok(match env.spec().max_episode_steps {
+            Some(max_steps) => Box::new(TimeLimit::new(env, max_steps)),
+            None => env,
+        })
+    }
+
+    /// The registered id that `id` was probably meant to be: one that it begins, such as an id
+    /// without its version, or else the one with the fewest typing errors, if they are few.
+    fn nearest(&self, id: &str) -> Option<String> {
+        let wanted = id.trim().to_lowercase();
+        if wanted.is_empty() {
+            return None;
+        }
+        let errors = |known: &str| match known.strip_prefix(&wanted) {
+            Some(_) => 0,
+            None => strsim::damerau_levenshtein(&wanted, known),
+        };
+        self.factories
+            .keys()
+            .map(|known| (errors(&known.to_lowercase()), known))
+            .filter(|(errors, known)| *errors <= known.len().div_ceil(3))
+            .min()
+            .map(|(_, known)| known.clone())
     }
 }
 
 impl fmt::Debug for EnvRegistry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.factories.keys()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ObservationBuffer;
+
+    fn suggestion(id: &str) -> Option<String> {
+        match EnvRegistry::with_builtin().make(id) {
+            Err(EnvError::UnknownId { nearest, .. }) => nearest,
+            Err(other) => panic!("{other}"),
+            Ok(_) => panic!("{id} exists"),
+        }
+    }
+
+    #[test]
+    fn unknown_ids_are_answered_with_the_nearest_known_one() {
+        for id in ["CartPole", "cartpole-v1", "CartPole-v0", "CatPole-v1", "CartPole-v12"] {
+            assert_eq!(suggestion(id).as_deref(), Some("CartPole-v1"), "{id}");
+        }
+    }
+
+    #[test]
+    fn ids_unlike_any_known_one_get_no_suggestion() {
+        for id in ["", " ", "Swimmer-v5", "x"] {
+            assert_eq!(suggestion(id), None, "{id}");
+        }
+    }
+
+    #[test]
+    fn the_message_lists_what_is_known() {
+        let error = EnvRegistry::with_builtin().make("CartPole-v0").map(|_| ()).unwrap_err();
+        let text = error.to_string();
+        assert!(
+            text.starts_with(
+                "no environment is called `CartPole-v0` (did you mean `CartPole-v1`?)"
+            )
+        );
+        assert!(text.contains("known are ") && text.contains("CartPole-v1"), "{text}");
+    }
+
+    #[test]
+    fn made_environments_are_truncated_at_their_limit() {
+        let mut env = EnvRegistry::with_builtin().make("CartPole-v1").unwrap();
+        assert_eq!(env.spec().max_episode_steps, Some(500));
+        let mut observation = ObservationBuffer::zeros(&env.spec().observation_space, 1);
+        let mut lengths = Vec::new();
+        for seed in 0..2 {
+            env.reset(Some(seed), observation.as_mut()).unwrap();
+            let mut steps = 0;
+            loop {
+                // Pushing towards where the pole falls keeps it up for longer than the limit.
+                let ObservationBuffer::F32(state) = &observation else { unreachable!() };
+                let right = state[2] + 0.5 * state[3] + 0.02 * state[0] + 0.05 * state[1] > 0.0;
+                let step = env.step(&[f32::from(right)], observation.as_mut()).unwrap();
+                steps += 1;
+                if step.done() {
+                    assert!(step.truncated && !step.terminated);
+                    break;
+                }
+            }
+            lengths.push(steps);
+            let after = env.step(&[0.0], observation.as_mut());
+            assert!(matches!(after, Err(EnvError::ResetNeeded { .. })), "{after:?}");
+        }
+        assert_eq!(lengths, [500, 500]);
     }
 }

@@ -3,22 +3,7 @@
 //! Lengths are metres, angles radians, speeds metres per second, in the world's coordinates
 //! (y up). The drawing only reads; the dynamics fill a [`Scene`] at the end of every step.
 
-/// One coloured quadrilateral of the road: a tile or a piece of a kerb.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct RoadPolygon {
-    /// Corners in the source's order: left and right at this point of the track, then right and
-    /// left at the one before it.
-    pub(crate) vertices: [[f64; 2]; 4],
-    /// Red, green, blue. A tile starts as one of [`TILE_COLORS`] and becomes the first of them
-    /// when anything of the car touches or leaves it.
-    pub(crate) color: [u8; 3],
-}
-
-/// Colours of tile `i`, by `i % 3`.
-pub(crate) const TILE_COLORS: [[u8; 3]; 3] = [[102; 3], [104; 3], [107; 3]];
-
-/// Colours of the kerb beside tile `i`, by `i % 2`.
-pub(crate) const KERB_COLORS: [[u8; 3]; 2] = [[255, 255, 255], [255, 0, 0]];
+use super::road::RoadPolygon;
 
 /// Where a rigid body is.
 #[derive(Clone, Copy, Debug, PartialEq)]

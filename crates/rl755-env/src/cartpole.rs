@@ -1,0 +1,136 @@
+//! CartPole-v1: the pole on a cart of Barto, Sutton and Anderson (1983), as in Gymnasium.
+
+use std::f64::consts::PI;
+
+use crate::{Env, EnvError, EnvSpec, ObservationMut, Space, Step, numpy_rng::NumpyRng};
+
+const GRAVITY: f64 = 9.8;
+const CART_MASS: f64 = 1.0;
+const POLE_MASS: f64 = 0.1;
+const TOTAL_MASS: f64 = POLE_MASS + CART_MASS;
+/// Half the pole's length.
+const LENGTH: f64 = 0.5;
+const POLE_MASS_LENGTH: f64 = POLE_MASS * LENGTH;
+const FORCE: f64 = 10.0;
+/// Seconds between two states.
+const TIME_STEP: f64 = 0.02;
+/// The episode ends when the pole leans further, in radians (12 degrees).
+const MAX_ANGLE: f64 = 12.0 * 2.0 * PI / 360.0;
+/// The episode ends when the cart is further from the middle.
+const MAX_POSITION: f64 = 2.4;
+/// Each element of the first state is uniform within plus and minus this.
+const START_SPREAD: f64 = 0.05;
+
+/// A pole to balance on a cart that is pushed left (action 0) or right (action 1).
+///
+/// The observation is `[cart position, cart velocity, pole angle, pole angular velocity]`; every
+/// step is rewarded with 1. The same seed and actions give the same episode as Gymnasium's
+/// `CartPole-v1`. Reset without a seed the first time, it starts from one that the operating system chose.
+#[derive(Clone, Debug)]
+pub struct CartPole {
+    spec: EnvSpec,
+    rng: NumpyRng,
+    state: [f64; 4],
+    phase: Phase,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Phase {
+    NotReset,
+    Running,
+    Over,
+}
+
+impl CartPole {
+    /// The id this environment is registered under.
+    pub const ID: &'static str = "CartPole-v1";
+
+    /// An environment that waits for its first reset.
+    pub fn new() -> Self {
+        let high =
+            vec![MAX_POSITION as f32 * 2.0, f32::INFINITY, (MAX_ANGLE * 2.0) as f32, f32::INFINITY];
+        let spec = EnvSpec {
+            id: Self::ID.to_owned(),
+            observation_space: Space::Box { low: high.iter().map(|bound| -bound).collect(), high },
+            action_space: Space::Discrete { n: 2 },
+            max_episode_steps: Some(500),
+            rules:
+                "1 per step; ends when the pole leans beyond 12 degrees or the cart is beyond 2.4"
+                    .to_owned(),
+        };
+        Self { spec, rng: NumpyRng::from_entropy(), state: [0.0; 4], phase: Phase::NotReset }
+    }
+
+    /// The state in full precision, in the observation's order.
+    pub fn state(&self) -> [f64; 4] {
+        self.state
+    }
+
+    fn observe(&self, observation: &mut [f32]) {
+        for (to, from) in observation.iter_mut().zip(self.state) {
+            *to = from as f32;
+        }
+    }
+}
+
+impl Default for CartPole {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Env for CartPole {
+    fn spec(&self) -> &EnvSpec {
+        &self.spec
+    }
+
+    fn reset(
+        &mut self,
+        seed: Option<u64>,
+        observation: ObservationMut<'_>,
+    ) -> Result<(), EnvError> {
+        let observation = observation.floats(&self.spec)?;
+        if let Some(seed) = seed {
+            self.rng = NumpyRng::new(seed);
+        }
+        for value in &mut self.state {
+            *value = self.rng.uniform(-START_SPREAD, START_SPREAD);
+        }
+        self.phase = Phase::Running;
+        self.observe(observation);
+        Ok(())
+    }
+
+    fn step(&mut self, action: &[f32], observation: ObservationMut<'_>) -> Result<Step, EnvError> {
+        match self.phase {
+            Phase::NotReset => return Err(self.spec.not_reset()),
+            Phase::Over => return Err(self.spec.episode_over()),
+            Phase::Running => {}
+        }
+        self.spec.check_action(action)?;
+        let observation = observation.floats(&self.spec)?;
+        self.state = advance(self.state, if action[0] == 1.0 { FORCE } else { -FORCE });
+        self.observe(observation);
+        let terminated = self.state[0].abs() > MAX_POSITION || self.state[2].abs() > MAX_ANGLE;
+        if terminated {
+            self.phase = Phase::Over;
+        }
+        Ok(Step { reward: 1.0, terminated, truncated: false })
+    }
+}
+
+/// One Euler step of the equations of motion (Florian, "Correct equations for the dynamics of the
+/// cart-pole system", 2007, equations 23 and 24 without friction), in Gymnasium's order.
+fn advance([x, x_dot, theta, theta_dot]: [f64; 4], force: f64) -> [f64; 4] {
+    let (sin, cos) = theta.sin_cos();
+    let pushed = (force + POLE_MASS_LENGTH * (theta_dot * theta_dot) * sin) / TOTAL_MASS;
+    let angular_acceleration = (GRAVITY * sin - cos * pushed)
+        / (LENGTH * (4.0 / 3.0 - POLE_MASS * (cos * cos) / TOTAL_MASS));
+    let acceleration = pushed - POLE_MASS_LENGTH * angular_acceleration * cos / TOTAL_MASS;
+    [
+        x + TIME_STEP * x_dot,
+        x_dot + TIME_STEP * acceleration,
+        theta + TIME_STEP * theta_dot,
+        theta_dot + TIME_STEP * angular_acceleration,
+    ]
+}
