@@ -27,7 +27,7 @@ impl fmt::Display for Finding {
 
 /// Everything that [`check_env`] found.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{id} has {} mistakes:{}", findings.len(),
+#[error("{id} fails {} checks:{}", findings.len(),
     findings.iter().map(|finding| format!("\n- {finding}")).collect::<String>())]
 pub struct CheckError {
     /// The environment's id.

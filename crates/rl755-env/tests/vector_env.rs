@@ -1,0 +1,159 @@
+//! Environments stepped together behave as those stepped alone, whatever the threads.
+
+use rl755_env::{
+    CartPole, Env, EnvError, EnvRegistry, EnvSpec, ObservationMut, ObservationRef, Space, Step,
+    VectorEnv,
+};
+
+fn cartpoles(count: usize, threads: usize) -> VectorEnv {
+    VectorEnv::make(&EnvRegistry::with_builtin(), "CartPole-v1", count, threads).unwrap()
+}
+
+/// Which way environment `index` pushes at step `time`.
+fn push(index: usize, time: usize) -> f32 {
+    ((index * 7 + time * 3 + time / 4) % 2) as f32
+}
+
+/// Plays all environments to their ends; returns everything they gave.
+fn play(envs: &mut VectorEnv, seeds: &[u64]) -> Vec<(Vec<f64>, Vec<bool>, Vec<f32>)> {
+    envs.reset_all(seeds).unwrap();
+    let active = vec![true; seeds.len()];
+    let mut history = Vec::new();
+    for time in 0.. {
+        let actions: Vec<f32> = (0..seeds.len()).map(|index| push(index, time)).collect();
+        let steps = envs.step(&actions, &active).unwrap();
+        let (rewards, terminated) = (steps.rewards.to_vec(), steps.terminated.to_vec());
+        let ObservationRef::F32(observations) = envs.observations().as_ref() else {
+            panic!("CartPole's observations are floats")
+        };
+        history.push((rewards, terminated, observations.to_vec()));
+        if !envs.live().contains(&true) {
+            return history;
+        }
+    }
+    unreachable!()
+}
+
+#[test]
+fn the_number_of_threads_changes_nothing() {
+    let seeds: Vec<u64> = (10..23).collect();
+    let one = play(&mut cartpoles(seeds.len(), 1), &seeds);
+    for threads in [0, 2, 3, 50] {
+        assert_eq!(play(&mut cartpoles(seeds.len(), threads), &seeds), one, "{threads} threads");
+    }
+}
+
+#[test]
+fn each_environment_behaves_as_if_alone() {
+    let seeds = [3, 1, 4, 15];
+    let history = play(&mut cartpoles(4, 2), &seeds);
+    for (index, &seed) in seeds.iter().enumerate() {
+        let mut alone = CartPole::new();
+        let mut observation = [0.0; 4];
+        alone.reset(Some(seed), ObservationMut::F32(&mut observation)).unwrap();
+        let mut done = false;
+        for (time, (rewards, terminated, observations)) in history.iter().enumerate() {
+            let mut reward = 0.0;
+            if !done {
+                let action = [push(index, time)];
+                let step = alone.step(&action, ObservationMut::F32(&mut observation)).unwrap();
+                (reward, done) = (step.reward, step.done());
+            }
+            assert_eq!((rewards[index], terminated[index]), (reward, done), "step {time}");
+            assert_eq!(observations[index * 4..][..4], observation, "step {time}");
+        }
+    }
+}
+
+#[test]
+fn inactive_environments_stand_still() {
+    let mut envs = cartpoles(3, 2);
+    envs.reset_all(&[1, 2, 3]).unwrap();
+    let before = envs.observations().clone();
+    let steps = envs.step(&[1.0, f32::NAN, 1.0], &[true, false, true]).unwrap();
+    assert_eq!(steps.rewards, [1.0, 0.0, 1.0]);
+    assert_eq!(envs.observation(1), before.row(1, 4));
+    assert_ne!(envs.observation(2), before.row(2, 4));
+}
+
+#[test]
+fn one_environment_can_be_reset_while_others_go_on() {
+    let mut envs = cartpoles(2, 1);
+    envs.reset_all(&[1, 2]).unwrap();
+    let first = envs.observations().clone();
+    while envs.live()[0] {
+        envs.step(&[0.0, 0.0], &[true, false]).unwrap();
+    }
+    let steps = envs.step(&[0.0, 0.0], &[true, true]).unwrap();
+    assert_eq!((steps.rewards, steps.terminated), (&[0.0, 1.0][..], &[true, false][..]));
+    let second = envs.observations().clone();
+    envs.reset_at(0, Some(1)).unwrap();
+    assert_eq!(envs.live(), [true, true]);
+    assert_eq!(envs.observation(0), first.row(0, 4));
+    assert_eq!(envs.observation(1), second.row(1, 4));
+    assert!(!envs.step(&[0.0, 0.0], &[true, true]).unwrap().terminated[0]);
+}
+
+#[test]
+fn errors_name_the_environment() {
+    let mut envs = cartpoles(3, 2);
+    envs.reset_all(&[1, 2, 3]).unwrap();
+    let error = envs.step(&[1.0, 2.0, f32::NAN], &[true; 3]).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "environment 1 of 3: CartPole-v1: action [2] is not in Discrete(2): \
+         element 0 is 2, outside 0 to 1"
+    );
+    assert_eq!(envs.live(), [true, false, false]);
+    envs.reset_at(1, None).unwrap();
+    assert_eq!(envs.live(), [true, true, false]);
+    assert_eq!(envs.step(&[1.0; 3], &[true; 3]).unwrap().rewards, [1.0, 1.0, 0.0]);
+}
+
+#[test]
+fn slices_of_the_wrong_length_are_refused() {
+    let mut envs = cartpoles(3, 1);
+    let seeds = envs.reset_all(&[1, 2]).unwrap_err();
+    assert_eq!(seeds.to_string(), "seeds has 2 elements; 3 environments need 3");
+    envs.reset_all(&[1, 2, 3]).unwrap();
+    let before = envs.observations().clone();
+    for (actions, active) in [(&[0.0; 2][..], &[true; 3][..]), (&[0.0; 3], &[true; 4])] {
+        let error = envs.step(actions, active).unwrap_err();
+        assert!(matches!(error, EnvError::VectorLength { .. }), "{error}");
+    }
+    assert_eq!(envs.observations(), &before);
+}
+
+#[test]
+fn nothing_is_stepped_before_the_first_reset() {
+    let mut envs = cartpoles(2, 2);
+    assert_eq!(envs.live(), [false, false]);
+    assert_eq!(envs.step(&[0.0; 2], &[true; 2]).unwrap().rewards, [0.0, 0.0]);
+}
+
+/// An environment that only has a spec.
+struct Other(EnvSpec);
+
+impl Env for Other {
+    fn spec(&self) -> &EnvSpec {
+        &self.0
+    }
+
+    fn reset(&mut self, _: Option<u64>, _: ObservationMut<'_>) -> Result<(), EnvError> {
+        Ok(())
+    }
+
+    fn step(&mut self, _: &[f32], _: ObservationMut<'_>) -> Result<Step, EnvError> {
+        Ok(Step::default())
+    }
+}
+
+#[test]
+fn environments_with_other_spaces_do_not_mix() {
+    let cartpole = CartPole::new();
+    let mut spec = cartpole.spec().clone();
+    spec.action_space = Space::Discrete { n: 3 };
+    let error = VectorEnv::new(vec![Box::new(cartpole), Box::new(Other(spec))], 1).unwrap_err();
+    assert!(error.to_string().contains("environment 1"), "{error}");
+    assert!(VectorEnv::new(Vec::new(), 1).is_err());
+}
