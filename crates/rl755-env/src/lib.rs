@@ -13,6 +13,7 @@
 //! # Ok::<(), rl755_env::EnvError>(())
 //! ```
 
+mod car_racing;
 mod cartpole;
 mod check_env;
 mod env;
@@ -25,6 +26,9 @@ mod space_sample;
 mod time_limit;
 mod vector_env;
 
+pub use car_racing::{
+    BodyState, CarRacing, CarRacingConfig, CarRacingState, TrackPoint, WheelState,
+};
 pub use cartpole::CartPole;
 pub use check_env::{CheckError, Finding, check_env};
 pub use env::{Env, EnvSpec, Step};
