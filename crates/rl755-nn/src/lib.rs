@@ -1,1 +1,16 @@
-//! What the model crates share: the optimiser step, its numeric checks, weights and optimiser state on disk.
+//! What the model crates share: the optimiser step with its numeric checks, and weights and
+//! optimiser state on disk.
+//!
+//! The encoder and sequence crates do not know of each other, and both train; this crate is the
+//! part of training that needs tensors. The loop around it is [`rl755_run::train`].
+
+mod gradients;
+mod learner;
+mod optimizer_state;
+mod seeded;
+mod weights;
+
+pub use gradients::first_not_finite;
+pub use learner::{Learner, Losses, OptimizerConfig};
+pub use seeded::seeded;
+pub use weights::{WeightsError, load_weights, num_parameters, save_weights};

@@ -1,0 +1,52 @@
+//! Weights as safetensors files.
+
+use std::path::{Path, PathBuf};
+
+use burn::{
+    module::Module,
+    store::{ModuleSnapshot, SafetensorsStore},
+};
+
+/// Weights could not be read or written.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {reason}", path.display())]
+pub struct WeightsError {
+    /// The file.
+    pub path: PathBuf,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+impl WeightsError {
+    pub(crate) fn new(path: &Path, reason: impl ToString) -> Self {
+        Self { path: path.to_owned(), reason: reason.to_string() }
+    }
+}
+
+/// Writes the weights of `model`, named by field paths, to `path`.
+///
+/// # Errors
+/// When the file cannot be written.
+pub fn save_weights<M: Module>(model: &M, path: &Path) -> Result<(), WeightsError> {
+    // Without metadata, whose order is random: the same weights give the same file.
+    let mut store = SafetensorsStore::from_file(path).clear_metadata().overwrite(true);
+    model.save_into(&mut store).map_err(|e| WeightsError::new(path, e))
+}
+
+/// Replaces the weights of `model` with those in `path`.
+///
+/// # Errors
+/// When the file is missing or damaged, lacks a tensor, or one has another shape.
+pub fn load_weights<M: Module>(model: &mut M, path: &Path) -> Result<(), WeightsError> {
+    if !path.is_file() {
+        return Err(WeightsError::new(path, "no such file"));
+    }
+    let mut store = SafetensorsStore::from_file(path);
+    model.load_from(&mut store).map_err(|e| WeightsError::new(path, e))?;
+    Ok(())
+}
+
+/// How many numbers the parameters of `model` hold.
+pub fn num_parameters<M: Module>(model: &M) -> usize {
+    model.num_params()
+}

@@ -1,0 +1,118 @@
+//! Training steps are repeatable, resumable and stop at the first bad number.
+
+use burn::{
+    module::Module,
+    nn::{
+        Dropout, DropoutConfig, Linear, LinearConfig,
+        conv::{Conv2d, Conv2dConfig, ConvTranspose2d, ConvTranspose2dConfig},
+    },
+    tensor::{Device, Distribution, Tensor, activation::relu},
+};
+use rl755_nn::{Learner, Losses, OptimizerConfig, save_weights};
+
+#[derive(Module, Debug)]
+struct Net {
+    conv: Conv2d,
+    linear: Linear,
+    dropout: Dropout,
+    deconv: ConvTranspose2d,
+}
+
+impl Net {
+    fn new(device: &Device) -> Self {
+        Self {
+            conv: Conv2dConfig::new([3, 16], [4, 4]).with_stride([2, 2]).init(device),
+            linear: LinearConfig::new(16 * 15 * 15, 32).init(device),
+            dropout: DropoutConfig::new(0.1).init(),
+            deconv: ConvTranspose2dConfig::new([32, 3], [32, 32]).init(device),
+        }
+    }
+
+    fn losses(&self, device: &Device) -> Losses {
+        let x = Tensor::<4>::random([32, 3, 32, 32], Distribution::Default, device);
+        let h = relu(self.conv.forward(x.clone())).flatten::<2>(1, 3); // [32, 3600]
+        let z = self.dropout.forward(self.linear.forward(h)).reshape([32, 32, 1, 1]);
+        let total = (self.deconv.forward(z) - x).square().sum().div_scalar(32.0);
+        Losses { total, parts: vec![] }
+    }
+}
+
+fn learner() -> Learner<Net> {
+    let config = OptimizerConfig { max_gradient_norm: Some(1.0), ..OptimizerConfig::default() };
+    Learner::new(&Device::flex(), 5, &config, Net::new)
+}
+
+fn advance(learner: &mut Learner<Net>, steps: std::ops::RangeInclusive<u64>) {
+    for step in steps {
+        learner.step(step, step, Net::losses).unwrap();
+    }
+}
+
+/// The weights' file.
+fn bytes(learner: &Learner<Net>) -> Vec<u8> {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("model.safetensors");
+    save_weights(learner.model(), &path).unwrap();
+    std::fs::read(path).unwrap()
+}
+
+#[test]
+fn a_loaded_training_goes_on_with_the_same_bits() {
+    let mut whole = learner();
+    advance(&mut whole, 1..=6);
+    let mut first = learner();
+    advance(&mut first, 1..=3);
+    let directory = tempfile::tempdir().unwrap();
+    first.save(directory.path()).unwrap();
+    let config = OptimizerConfig { max_gradient_norm: Some(1.0), ..OptimizerConfig::default() };
+    let mut second = Learner::new(&Device::flex(), 77, &config, Net::new);
+    second.load(directory.path()).unwrap();
+    advance(&mut second, 4..=6);
+    assert!(bytes(&whole) == bytes(&second));
+}
+
+#[test]
+fn the_number_of_threads_does_not_change_the_weights() {
+    let train = |threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| {
+            let mut learner = learner();
+            advance(&mut learner, 1..=3);
+            bytes(&learner)
+        })
+    };
+    assert!(train(1) == train(2));
+    assert!(train(1) == train(3));
+}
+
+#[test]
+fn the_first_bad_tensor_is_named_and_the_model_stays() {
+    let mut learner = learner();
+    let before = bytes(&learner);
+    let error = learner
+        .step(7, 0, |net, device| {
+            // Finite, with an infinite gradient at 0.
+            let zero = net.linear.weight.val().mul_scalar(0.0);
+            let loss = net.losses(device);
+            Losses { total: loss.total + zero.sqrt().sum(), parts: vec![] }
+        })
+        .unwrap_err();
+    assert!(
+        error.to_string().starts_with("the gradient of linear.weight is not finite at step 7"),
+        "{error}"
+    );
+    assert!(before == bytes(&learner));
+}
+
+#[test]
+fn weights_of_another_shape_are_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("model.safetensors");
+    let linear: Linear = LinearConfig::new(3, 4).init(&Device::flex());
+    save_weights(&linear, &path).unwrap();
+    let mut other: Linear = LinearConfig::new(4, 4).init(&Device::flex());
+    let error = rl755_nn::load_weights(&mut other, &path).unwrap_err().to_string();
+    assert!(error.contains("model.safetensors") && error.contains("weight"), "{error}");
+    let missing = rl755_nn::load_weights(&mut other, &directory.path().join("none")).unwrap_err();
+    assert!(missing.to_string().ends_with("none: no such file"));
+}
