@@ -1,1 +1,7 @@
 //! Observation encoders: the VAEs of World Models, their training, and encoding rollouts.
+
+mod encoder;
+mod error;
+
+pub use encoder::{ObservationEncoder, Representation};
+pub use error::EncoderError;

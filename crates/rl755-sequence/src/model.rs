@@ -1,0 +1,58 @@
+//! The [`SequenceModel`] trait: a trained model of the dynamics, as controllers and dreams use it.
+
+use ndarray::{Array2, ArrayView2};
+use rl755_run::Random;
+
+use crate::SequenceError;
+
+/// A trained sequence model. Object safe, and works on batches of independent episodes.
+pub trait SequenceModel: Send + Sync {
+    /// Numbers in a latent.
+    fn latent_size(&self) -> usize;
+
+    /// Numbers in an action.
+    fn action_size(&self) -> usize;
+
+    /// Numbers in the hidden state that controllers see.
+    fn hidden_size(&self) -> usize;
+
+    /// Begins `batch` episodes side by side.
+    fn session(&self, batch: usize) -> Box<dyn Session + '_>;
+}
+
+/// Episodes in progress: the model's memory of each row of a batch.
+///
+/// What a row gives depends only on that row, whatever the batch.
+pub trait Session: Send {
+    /// The hidden state of each row, `[batch, hidden]`; zeros before a row's first step.
+    fn hidden(&self) -> ArrayView2<'_, f32>;
+
+    /// Takes in the latent seen and the action chosen at this step, `[batch, latent]` and
+    /// `[batch, action]`, and updates the hidden states.
+    ///
+    /// # Errors
+    /// When the shapes do not fit.
+    fn step(
+        &mut self,
+        latents: ArrayView2<'_, f32>,
+        actions: ArrayView2<'_, f32>,
+    ) -> Result<(), SequenceError>;
+
+    /// Predicts the next latents, `[batch, latent]`, from what the last [`step`](Self::step) took
+    /// in: drawn at `temperature` for models with a distribution (0 for its most likely value),
+    /// with one stream of `randoms` per row.
+    ///
+    /// # Errors
+    /// When there is not one stream per row, or before the first step.
+    fn predict(
+        &mut self,
+        temperature: f64,
+        randoms: &mut [Random],
+    ) -> Result<Array2<f32>, SequenceError>;
+
+    /// Forgets the episode of `row`, which starts anew.
+    fn reset_row(&mut self, row: usize);
+
+    /// Keeps only `rows`, in that order: the batch shrinks when episodes end.
+    fn select(&mut self, rows: &[usize]);
+}
