@@ -27,7 +27,7 @@ mod time_limit;
 mod vector_env;
 
 pub use car_racing::{
-    BodyState, CarRacing, CarRacingConfig, CarRacingState, TrackPoint, WheelState,
+    BodyState, CarRacing, CarRacingConfig, CarRacingState, RoadPolygon, TrackPoint, WheelState,
 };
 pub use cartpole::CartPole;
 pub use check_env::{CheckError, Finding, check_env};

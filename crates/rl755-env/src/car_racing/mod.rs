@@ -14,6 +14,7 @@ mod track;
 
 use serde::{Deserialize, Serialize};
 
+pub use road::RoadPolygon;
 pub use state::{BodyState, CarRacingState, WheelState};
 pub use track::TrackPoint;
 
@@ -89,6 +90,12 @@ impl CarRacing {
     /// The centre line of the current track; empty before the first reset.
     pub fn track(&self) -> &[TrackPoint] {
         self.episode.as_ref().map_or(&[], |e| &e.track)
+    }
+
+    /// The current road in drawing order: each tile, followed by its kerb where it has one; empty
+    /// before the first reset.
+    pub fn road(&self) -> &[RoadPolygon] {
+        self.episode.as_ref().map_or(&[], |e| &e.road.polygons)
     }
 
     /// The state of the current episode; none before the first reset.

@@ -22,11 +22,11 @@ const TOUCH_MARGIN: f32 = 0.1;
 
 /// A polygon of the road as it is drawn: a tile or a piece of kerb.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct RoadPolygon {
+pub struct RoadPolygon {
     /// Left and right corner at one track point, right and left at the one before; metres.
-    pub(crate) corners: [[f64; 2]; 4],
-    /// Red, green, blue.
-    pub(crate) color: [u8; 3],
+    pub corners: [[f64; 2]; 4],
+    /// Red, green, blue; a tile's changes when the car first touches it.
+    pub color: [u8; 3],
 }
 
 /// A sensor of the road.
