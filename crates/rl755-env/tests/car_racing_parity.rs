@@ -6,7 +6,7 @@ use rl755_env::{BodyState, CarRacing, CarRacingConfig, CarRacingState, Env, Obse
 use serde::Deserialize;
 
 const ACTION_BYTES: usize = 3;
-const GROUPS: usize = 4;
+const GROUPS: usize = 8;
 const FNV_START: u64 = 0xcbf2_9ce4_8422_2325;
 
 #[derive(Deserialize)]
@@ -57,14 +57,16 @@ impl Group {
         self.fields.push((self.bytes.len(), name.into()));
     }
 
-    fn body(&mut self, name: &str, body: &BodyState) {
-        let BodyState { position, angle, linear_velocity, angular_velocity } = body;
-        self.put(format!("{name}.position.x"), &position[0].to_le_bytes());
-        self.put(format!("{name}.position.y"), &position[1].to_le_bytes());
-        self.put(format!("{name}.angle"), &angle.to_le_bytes());
-        self.put(format!("{name}.linear_velocity.x"), &linear_velocity[0].to_le_bytes());
-        self.put(format!("{name}.linear_velocity.y"), &linear_velocity[1].to_le_bytes());
-        self.put(format!("{name}.angular_velocity"), &angular_velocity.to_le_bytes());
+    fn place(&mut self, name: &str, body: &BodyState) {
+        self.put(format!("{name}.position.x"), &body.position[0].to_le_bytes());
+        self.put(format!("{name}.position.y"), &body.position[1].to_le_bytes());
+        self.put(format!("{name}.angle"), &body.angle.to_le_bytes());
+    }
+
+    fn motion(&mut self, name: &str, body: &BodyState) {
+        self.put(format!("{name}.linear_velocity.x"), &body.linear_velocity[0].to_le_bytes());
+        self.put(format!("{name}.linear_velocity.y"), &body.linear_velocity[1].to_le_bytes());
+        self.put(format!("{name}.angular_velocity"), &body.angular_velocity.to_le_bytes());
     }
 
     /// The first field that differs from Gymnasium's bytes, with both values in hexadecimal.
@@ -86,25 +88,29 @@ impl Group {
 
 fn groups(env: &CarRacing, step: &Step) -> [Group; GROUPS] {
     let CarRacingState { hull, wheels, time, reward, tiles_visited } = env.state().unwrap();
-    let [mut body, mut bodies, mut rolling, mut outcome] = <[Group; GROUPS]>::default();
-    body.body("hull", &hull);
+    let [mut hull_place, mut hull_motion, mut places, mut motions, mut rolling, mut under, ..] =
+        <[Group; GROUPS]>::default();
+    hull_place.place("hull", &hull);
+    hull_motion.motion("hull", &hull);
     for (i, wheel) in wheels.iter().enumerate() {
-        bodies.body(&format!("wheels[{i}]"), &wheel.body);
-        let mut put = |name: &str, bytes: &[u8]| rolling.put(format!("wheels[{i}].{name}"), bytes);
-        put("joint_angle", &wheel.joint_angle.to_le_bytes());
-        put("omega", &wheel.omega.to_le_bytes());
-        put("phase", &wheel.phase.to_le_bytes());
-        put("gas", &wheel.gas.to_le_bytes());
-        put("tiles", &(wheel.tiles as u32).to_le_bytes());
+        let name = format!("wheels[{i}]");
+        places.place(&name, &wheel.body);
+        motions.motion(&name, &wheel.body);
+        rolling.put(format!("{name}.joint_angle"), &wheel.joint_angle.to_le_bytes());
+        rolling.put(format!("{name}.omega"), &wheel.omega.to_le_bytes());
+        rolling.put(format!("{name}.phase"), &wheel.phase.to_le_bytes());
+        rolling.put(format!("{name}.gas"), &wheel.gas.to_le_bytes());
+        under.put(format!("{name}.tiles"), &(wheel.tiles as u32).to_le_bytes());
     }
+    let [mut rewards, mut tiles] = <[Group; 2]>::default();
+    rewards.put("step.reward", &step.reward.to_le_bytes());
+    rewards.put("reward", &reward.to_le_bytes());
+    rewards.put("time", &time.to_le_bytes());
+    rewards.put("terminated", &u32::from(step.terminated).to_le_bytes());
     let grey = env.road().iter().filter(|p| p.color[0] == 102).count();
-    outcome.put("step.reward", &step.reward.to_le_bytes());
-    outcome.put("reward", &reward.to_le_bytes());
-    outcome.put("time", &time.to_le_bytes());
-    outcome.put("terminated", &u32::from(step.terminated).to_le_bytes());
-    outcome.put("tiles_visited", &(tiles_visited as u32).to_le_bytes());
-    outcome.put("tiles of the road's colour", &(grey as u32).to_le_bytes());
-    [body, bodies, rolling, outcome]
+    tiles.put("tiles_visited", &(tiles_visited as u32).to_le_bytes());
+    tiles.put("tiles in the road's colour", &(grey as u32).to_le_bytes());
+    [hull_place, hull_motion, places, motions, rolling, under, rewards, tiles]
 }
 
 fn fnv(state: u64, bytes: &[u8]) -> u64 {
@@ -167,7 +173,8 @@ fn replay(case: &Case, names: &[String], blob: &[u8]) -> Result<(), String> {
         for (i, group) in groups.iter().enumerate() {
             hashes[i] = fnv(hashes[i], &group.bytes);
             if hashes[i] as u8 != checks[t * GROUPS + i] {
-                return Err(at(format!("`{}` differs first", names[i])));
+                let fields: Vec<_> = group.fields.iter().map(|f| f.1.as_str()).collect();
+                return Err(at(format!("`{}` differs first, one of {fields:?}", names[i])));
             }
             if t + 1 == case.steps {
                 group.difference(&case.last[i]).map_or(Ok(()), |d| Err(at(d)))?;

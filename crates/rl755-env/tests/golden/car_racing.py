@@ -5,9 +5,9 @@ given: car_racing.json (versions, cases, tracks, last states) and car_racing.bin
 
 Each case is one environment: reset with a seed, then stepped; an episode that ends is followed by
 a reset without a seed. car_racing.bin holds for each case in order its actions, 3 bytes a step
-(steer as i8 / 127, gas and brake as u8 / 255, each divided in float32), then its checks, 4 bytes a
-step: the low bytes of the running 64-bit FNV-1a hashes of the groups of `groups` below, which
-start anew with each case. Cases with `full_steps` have in the JSON every bit of so many first
+(steer as i8 / 127, gas and brake as u8 / 255, each divided in float32), then its checks, 8 bytes a
+step: the low bytes of the running 64-bit FNV-1a hashes of what `groups` gives, which start anew
+with each case. Cases with `full_steps` have in the JSON every bit of so many first
 steps, so that a difference can be followed to a field.
 """
 
@@ -27,7 +27,16 @@ import numpy as np  # noqa: E402
 from gymnasium.envs.box2d import car_racing  # noqa: E402
 
 FNV_START, FNV_PRIME, MASK = 0xCBF29CE484222325, 0x100000001B3, (1 << 64) - 1
-GROUPS = ["hull", "wheels", "rolling", "outcome"]
+GROUPS = [
+    "hull.place",
+    "hull.motion",
+    "wheels.place",
+    "wheels.motion",
+    "wheels.rolling",
+    "wheels.tiles",
+    "rewards",
+    "tiles",
+]
 
 
 def fnv(state, data):
@@ -36,25 +45,29 @@ def fnv(state, data):
     return state
 
 
-def body(b):
-    """A body's six numbers, all float32 in Box2D."""
-    return struct.pack("<6f", *b.position, b.angle, *b.linearVelocity, b.angularVelocity)
+def place(body):
+    """All float32 in Box2D, as are the velocities."""
+    return struct.pack("<3f", *body.position, body.angle)
+
+
+def motion(body):
+    return struct.pack("<3f", *body.linearVelocity, body.angularVelocity)
 
 
 def groups(env, step_reward, terminated):
     """The bytes of each group of the state after a step."""
-    wheels = env.car.wheels
+    hull, wheels = env.car.hull, env.car.wheels
+    rolling = (struct.pack("<f3d", w.joint.angle, w.omega, w.phase, w.gas) for w in wheels)
     grey = sum(int(c[0]) == 102 for _, c in env.road_poly)
     return [
-        body(env.car.hull),
-        b"".join(body(w) for w in wheels),
-        b"".join(
-            struct.pack("<f3dI", w.joint.angle, w.omega, w.phase, w.gas, len(w.tiles))
-            for w in wheels
-        ),
-        struct.pack(
-            "<3d3I", step_reward, env.reward, env.t, terminated, env.tile_visited_count, grey
-        ),
+        place(hull),
+        motion(hull),
+        b"".join(map(place, wheels)),
+        b"".join(map(motion, wheels)),
+        b"".join(rolling),
+        struct.pack("<4I", *(len(w.tiles) for w in wheels)),
+        struct.pack("<3dI", step_reward, env.reward, env.t, terminated),
+        struct.pack("<2I", env.tile_visited_count, grey),
     ]
 
 
@@ -169,7 +182,8 @@ def main():
 
         def begin(**kwargs):
             env.reset(**kwargs)
-            episodes.append({"first_step": t, "tiles": len(env.track), "road": f"{road_hash(env):016x}"})
+            road = f"{road_hash(env):016x}"
+            episodes.append({"first_step": t, "tiles": len(env.track), "road": road})
 
         t = 0
         begin(seed=seed)
@@ -177,13 +191,10 @@ def main():
         for t in range(steps):
             if ended:
                 begin()
-            steer, gas, brake = policy(env, t, rng, memory)
-            steer, gas, brake = round(steer * 127), round(gas * 255), round(brake * 255)
-            actions += struct.pack("<bBB", steer, gas, brake)
-            action = np.array(
-                [np.float32(steer) / np.float32(127), np.float32(gas) / np.float32(255),
-                 np.float32(brake) / np.float32(255)], np.float32)
-            _, reward, ended, _, info = env.step(action)
+            steps_of_action = np.array([127, 255, 255], np.float32)
+            action = np.round(np.float32(policy(env, t, rng, memory)) * steps_of_action)
+            actions += struct.pack("<bBB", *map(int, action))
+            _, reward, ended, _, info = env.step(action / steps_of_action)
             ended = bool(ended)
             parts = groups(env, reward, ended)
             hashes = [fnv(h, p) for h, p in zip(hashes, parts)]
