@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
-use crate::{CartPole, Env, EnvError, TimeLimit};
+use crate::{CarRacing, CarRacingConfig, CartPole, Env, EnvError, TimeLimit};
 
 /// Makes one environment.
 type Factory = Arc<dyn Fn() -> Result<Box<dyn Env>, EnvError> + Send + Sync>;
@@ -17,6 +17,10 @@ impl EnvRegistry {
     /// A registry that knows this crate's environments.
     pub fn with_builtin() -> Self {
         let mut registry = Self::default();
+        let car_racing = CarRacingConfig::default();
+        registry.add(&car_racing.id.clone(), move || {
+            Ok(Box::new(CarRacing::new(car_racing.clone())))
+        });
         registry.add(CartPole::ID, || Ok(Box::new(CartPole::new())));
         registry
     }
@@ -98,6 +102,16 @@ mod tests {
         for id in ["CartPole", "cartpole-v1", "CartPole-v0", "CatPole-v1", "CartPole-v12"] {
             assert_eq!(suggestion(id).as_deref(), Some("CartPole-v1"), "{id}");
         }
+    }
+
+    #[test]
+    fn every_builtin_environment_is_made_under_its_own_id() {
+        let registry = EnvRegistry::with_builtin();
+        assert_eq!(registry.ids(), ["CarRacing-v3", "CartPole-v1"]);
+        for id in registry.ids() {
+            assert_eq!(registry.make(&id).unwrap().spec().id, id);
+        }
+        assert_eq!(suggestion("carracing-v2").as_deref(), Some("CarRacing-v3"));
     }
 
     #[test]

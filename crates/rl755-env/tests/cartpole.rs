@@ -1,5 +1,7 @@
 //! CartPole-v1 against traces of Gymnasium (`golden/cartpole.py`).
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use rl755_env::{CartPole, Env, EnvRegistry, ObservationMut};
 use serde::Deserialize;
 

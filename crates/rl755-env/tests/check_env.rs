@@ -1,5 +1,7 @@
 //! `check_env` finds what is wrong with deliberately broken environments, and nothing in ours.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use rl755_env::{
     CartPole, CheckError, Env, EnvError, EnvRegistry, EnvSpec, ObservationMut, Space, Step,
     check_env,
