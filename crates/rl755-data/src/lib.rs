@@ -1,1 +1,34 @@
 //! Rollouts as sharded TFRecords: writing, reading, verifying and sampling them.
+//!
+//! A rollout is stored as one `tf.train.SequenceExample`, which TensorFlow and others read too;
+//! `data-schemas/` describes the records and the manifest. Files appear under their final name
+//! only when complete, and everything that is read is checked against its checksum.
+
+mod dataset;
+mod encoded_part;
+mod encoded_record;
+mod frame_sampler;
+mod manifest;
+mod partition;
+mod png_frame;
+pub mod proto;
+mod raw_record;
+pub mod record;
+mod rollout;
+mod schema;
+mod shard;
+mod visit_order;
+mod window_sampler;
+
+pub use dataset::{Dataset, DatasetError, Split, train_and_validation};
+pub use encoded_part::{EncodedPart, PartConfig, PartError, SubShard};
+pub use frame_sampler::{FrameSampler, FrameSamplerConfig, Observations};
+pub use manifest::{DatasetManifest, EncoderSource, MANIFEST_FORMAT, MANIFEST_NAME, ShardEntry};
+pub use partition::partition;
+pub use png_frame::{FrameError, FrameShape, check_frame, decode_frame, encode_frame};
+pub use raw_record::RolloutRecorder;
+pub use record::{RecordError, RecordFault};
+pub use rollout::{EncodedRollout, Rollout};
+pub use schema::{SCHEMA_VERSION, SchemaError, StoredRollout};
+pub use shard::{ShardError, ShardWriter, shard_name};
+pub use window_sampler::{WindowSampler, WindowSamplerConfig, Windows};

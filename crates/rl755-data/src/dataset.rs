@@ -1,0 +1,405 @@
+//! Datasets: a directory of shards and their manifest, opened by path.
+
+use std::{
+    collections::BTreeMap,
+    fs::{self, File},
+    io,
+    ops::Range,
+    path::{Path, PathBuf},
+    sync::{Arc, OnceLock},
+};
+
+use prost::bytes::Bytes;
+use rl755_run::Digest;
+
+use crate::{
+    DatasetManifest, MANIFEST_FORMAT, RecordError, SchemaError, StoredRollout,
+    record::{RecordPosition, index_records, read_record_at},
+};
+
+/// A dataset could not be opened or read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DatasetError {
+    /// There is no manifest at the path.
+    #[error(
+        "{} is no dataset: it has no dataset.json (packing and encoding write it when they are done)",
+        path.display()
+    )]
+    NotADataset {
+        /// The path that was given.
+        path: PathBuf,
+    },
+    /// The manifest cannot be understood.
+    #[error("{} is damaged: {reason}", path.display())]
+    Manifest {
+        /// The manifest.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The dataset has no split of that name.
+    #[error("{} has no split called `{split}`; it has {}", path.display(), known.join(", "))]
+    UnknownSplit {
+        /// The dataset.
+        path: PathBuf,
+        /// The name that was asked for.
+        split: String,
+        /// The names it has.
+        known: Vec<String>,
+    },
+    /// Raw rollouts where latents are needed, or the other way round.
+    #[error("{} holds {found} rollouts; {expected} ones are needed", path.display())]
+    Kind {
+        /// The dataset.
+        path: PathBuf,
+        /// `raw` or `encoded`.
+        found: &'static str,
+        /// `raw` or `encoded`.
+        expected: &'static str,
+    },
+    /// A shard does not fit the manifest.
+    #[error("{}: {reason}", path.display())]
+    Shard {
+        /// The shard.
+        path: PathBuf,
+        /// `3 records, 4 in the manifest`.
+        reason: String,
+    },
+    /// A record of a shard is damaged.
+    #[error("{}: {source}", path.display())]
+    Record {
+        /// The shard.
+        path: PathBuf,
+        /// What is wrong.
+        source: RecordError,
+    },
+    /// A record of a shard is no rollout of this dataset.
+    #[error("{}: record {record}: {source}", path.display())]
+    Schema {
+        /// The shard.
+        path: PathBuf,
+        /// Which record, from 0.
+        record: usize,
+        /// What is wrong.
+        source: SchemaError,
+    },
+    /// There are too few or too short rollouts for what was asked.
+    #[error("{}: {reason}", path.display())]
+    TooSmall {
+        /// The dataset.
+        path: PathBuf,
+        /// What is missing.
+        reason: String,
+    },
+    /// The file system said no.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file or directory.
+        path: PathBuf,
+        /// What it said.
+        source: io::Error,
+    },
+}
+
+/// An opened dataset. Cheap to clone; shards are opened when they are read.
+#[derive(Clone, Debug)]
+pub struct Dataset {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    directory: PathBuf,
+    manifest: DatasetManifest,
+    /// The first rollout of each shard, and the number of rollouts.
+    starts: Vec<usize>,
+    /// Where the records of each shard lie, found when first needed.
+    indices: Vec<OnceLock<Vec<RecordPosition>>>,
+}
+
+impl Dataset {
+    /// Opens the dataset at `path`: its directory, or its `dataset.json`.
+    ///
+    /// # Errors
+    /// When there is no manifest, or it does not describe a dataset that this version can read.
+    pub fn open(path: &Path) -> Result<Self, DatasetError> {
+        let file = if path.is_file() { path.to_owned() } else { DatasetManifest::path_in(path) };
+        let text = match fs::read(&file) {
+            Ok(text) => text,
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+                ) =>
+            {
+                return Err(DatasetError::NotADataset { path: path.to_owned() });
+            }
+            Err(source) => return Err(DatasetError::Io { path: file, source }),
+        };
+        let damaged = |reason| DatasetError::Manifest { path: file.clone(), reason };
+        let manifest = parse_manifest(&text).map_err(damaged)?;
+        let directory = file.parent().unwrap_or(Path::new(".")).to_owned();
+        Ok(Self::new(directory, manifest))
+    }
+
+    /// A dataset whose manifest is known to be sound.
+    pub(crate) fn new(directory: PathBuf, manifest: DatasetManifest) -> Self {
+        let mut starts = vec![0];
+        for shard in &manifest.shards {
+            starts.push(starts[starts.len() - 1] + shard.rollouts);
+        }
+        let indices = manifest.shards.iter().map(|_| OnceLock::new()).collect();
+        Self { inner: Arc::new(Inner { directory, manifest, starts, indices }) }
+    }
+
+    /// Its directory.
+    pub fn directory(&self) -> &Path {
+        &self.inner.directory
+    }
+
+    /// What it holds and what made it.
+    pub fn manifest(&self) -> &DatasetManifest {
+        &self.inner.manifest
+    }
+
+    /// The digest of what it holds, wherever it lies: what a later stage records as its input.
+    pub fn digest(&self) -> Digest {
+        self.inner.manifest.content_digest()
+    }
+
+    /// How many rollouts it has, over all splits.
+    pub fn len(&self) -> usize {
+        self.inner.manifest.rollouts()
+    }
+
+    /// Whether it has no rollouts.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether it holds latents.
+    pub fn is_encoded(&self) -> bool {
+        self.inner.manifest.encoder.is_some()
+    }
+
+    /// The dataset itself, if it holds raw rollouts.
+    ///
+    /// # Errors
+    /// When it holds encoded ones.
+    pub fn expect_raw(&self) -> Result<&Self, DatasetError> {
+        self.expect_kind("raw", !self.is_encoded())
+    }
+
+    /// The dataset itself, if it holds encoded rollouts.
+    ///
+    /// # Errors
+    /// When it holds raw ones.
+    pub fn expect_encoded(&self) -> Result<&Self, DatasetError> {
+        self.expect_kind("encoded", self.is_encoded())
+    }
+
+    fn expect_kind(&self, expected: &'static str, is: bool) -> Result<&Self, DatasetError> {
+        let found = if self.is_encoded() { "encoded" } else { "raw" };
+        let path = self.inner.directory.clone();
+        if is { Ok(self) } else { Err(DatasetError::Kind { path, found, expected }) }
+    }
+
+    /// The split called `name`: `train`, `validation`, or `all` for every rollout.
+    ///
+    /// # Errors
+    /// When there is none of that name.
+    pub fn split(&self, name: &str) -> Result<Split, DatasetError> {
+        let range = match self.inner.manifest.splits.get(name) {
+            Some(range) => range.clone(),
+            None if name == "all" => 0..self.len(),
+            None => {
+                let mut known: Vec<String> =
+                    self.inner.manifest.splits.keys().map(|k| format!("`{k}`")).collect();
+                known.push("`all`".to_owned());
+                return Err(DatasetError::UnknownSplit {
+                    path: self.inner.directory.clone(),
+                    split: name.to_owned(),
+                    known,
+                });
+            }
+        };
+        Ok(Split { dataset: self.clone(), name: name.to_owned(), range })
+    }
+
+    /// The record of rollout `index`, checked against its checksum.
+    ///
+    /// # Errors
+    /// When its shard is damaged or cannot be read.
+    ///
+    /// # Panics
+    /// When there are not that many rollouts.
+    pub fn record(&self, index: usize) -> Result<Bytes, DatasetError> {
+        let (shard, record) = self.locate(index);
+        let path = self.shard_path(shard);
+        let position = self.positions(shard)?[record];
+        let mut file =
+            File::open(&path).map_err(|source| DatasetError::Io { path: path.clone(), source })?;
+        read_record_at(&mut file, record as u64, position)
+            .map(Bytes::from)
+            .map_err(|source| DatasetError::Record { path, source })
+    }
+
+    /// Rollout `index`.
+    ///
+    /// # Errors
+    /// When its shard is damaged, cannot be read, or holds rollouts of another kind.
+    ///
+    /// # Panics
+    /// When there are not that many rollouts.
+    pub fn rollout<R: StoredRollout>(&self, index: usize) -> Result<R, DatasetError> {
+        R::from_record(self.record(index)?)
+            .and_then(|rollout| {
+                rollout.check_fits(self.manifest())?;
+                Ok(rollout)
+            })
+            .map_err(|source| self.schema_error(index, source))
+    }
+
+    /// Names the record in which something is wrong.
+    pub(crate) fn schema_error(&self, index: usize, source: SchemaError) -> DatasetError {
+        let (shard, record) = self.locate(index);
+        DatasetError::Schema { path: self.shard_path(shard), record, source }
+    }
+
+    /// The shard of rollout `index`, and its place in that shard.
+    fn locate(&self, index: usize) -> (usize, usize) {
+        assert!(index < self.len(), "rollout {index} of {}", self.len());
+        // Empty shards begin where the next one begins; the last of them is not empty.
+        let shard = self.inner.starts.partition_point(|&start| start <= index) - 1;
+        (shard, index - self.inner.starts[shard])
+    }
+
+    fn shard_path(&self, shard: usize) -> PathBuf {
+        self.inner.directory.join(&self.inner.manifest.shards[shard].file)
+    }
+
+    fn positions(&self, shard: usize) -> Result<&[RecordPosition], DatasetError> {
+        if let Some(positions) = self.inner.indices[shard].get() {
+            return Ok(positions);
+        }
+        let path = self.shard_path(shard);
+        let expected = self.inner.manifest.shards[shard].rollouts;
+        let positions = index_records(&path).map_err(|source| match source {
+            RecordError::Io(source) => DatasetError::Io { path: path.clone(), source },
+            source => DatasetError::Record { path: path.clone(), source },
+        })?;
+        if positions.len() != expected {
+            let reason = format!("{} records, {expected} in the manifest", positions.len());
+            return Err(DatasetError::Shard { path, reason });
+        }
+        Ok(self.inner.indices[shard].get_or_init(|| positions))
+    }
+}
+
+/// The manifest in `text`, if it describes a dataset.
+pub(crate) fn parse_manifest(text: &[u8]) -> Result<DatasetManifest, String> {
+    // The format is looked at first, as another format has other fields.
+    let value: serde_json::Value = serde_json::from_slice(text).map_err(|e| e.to_string())?;
+    match value.get("format").and_then(serde_json::Value::as_u64) {
+        Some(format) if format == u64::from(MANIFEST_FORMAT) => {}
+        Some(format) => {
+            return Err(format!("format {format}; this program reads {MANIFEST_FORMAT}"));
+        }
+        None => return Err("it has no format number".to_owned()),
+    }
+    let manifest: DatasetManifest = serde_json::from_value(value).map_err(|e| e.to_string())?;
+    let overflow = || "its counts are too large".to_owned();
+    let count = manifest
+        .shards
+        .iter()
+        .try_fold(0usize, |sum, shard| sum.checked_add(shard.rollouts))
+        .ok_or_else(overflow)?;
+    manifest
+        .shards
+        .iter()
+        .try_fold(0u64, |sum, shard| sum.checked_add(shard.steps))
+        .ok_or_else(overflow)?;
+    for (name, Range { start, end }) in &manifest.splits {
+        if start > end || *end > count {
+            return Err(format!("split {name} is {start}..{end} of {count} rollouts"));
+        }
+    }
+    if let Some(shard) = manifest.shards.iter().find(|s| s.file.contains(['/', '\\'])) {
+        return Err(format!("shard {} lies outside its directory", shard.file));
+    }
+    if manifest.action_width != manifest.environment.action_space.width() {
+        return Err(format!(
+            "action_width {} where the environment has {}",
+            manifest.action_width,
+            manifest.environment.action_space.width()
+        ));
+    }
+    Ok(manifest)
+}
+
+/// The ranges of `train` and `validation` when the last `fraction` of `rollouts` validates.
+///
+/// Where the fraction is above 0 and there are at least two rollouts, both have at least one.
+pub fn train_and_validation(rollouts: usize, fraction: f64) -> BTreeMap<String, Range<usize>> {
+    let mut validation = (rollouts as f64 * fraction).round() as usize;
+    if fraction > 0.0 && rollouts >= 2 {
+        validation = validation.clamp(1, rollouts - 1);
+    }
+    let train = rollouts.saturating_sub(validation);
+    [("train".to_owned(), 0..train), ("validation".to_owned(), train..rollouts)].into()
+}
+
+/// A range of a dataset's rollouts.
+#[derive(Clone, Debug)]
+pub struct Split {
+    dataset: Dataset,
+    name: String,
+    range: Range<usize>,
+}
+
+impl Split {
+    /// The dataset.
+    pub fn dataset(&self) -> &Dataset {
+        &self.dataset
+    }
+
+    /// `train`, `validation`, `all`.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Which of the dataset's rollouts it has.
+    pub fn range(&self) -> Range<usize> {
+        self.range.clone()
+    }
+
+    /// How many rollouts it has.
+    pub fn len(&self) -> usize {
+        self.range.len()
+    }
+
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.range.is_empty()
+    }
+
+    /// Rollout `index` of the split.
+    ///
+    /// # Errors
+    /// As [`Dataset::rollout`].
+    ///
+    /// # Panics
+    /// When the split has not that many rollouts.
+    pub fn rollout<R: StoredRollout>(&self, index: usize) -> Result<R, DatasetError> {
+        assert!(index < self.len(), "rollout {index} of {}", self.len());
+        self.dataset.rollout(self.range.start + index)
+    }
+
+    /// Its rollouts in order, each read when it is asked for.
+    pub fn rollouts<R: StoredRollout>(
+        &self,
+    ) -> impl ExactSizeIterator<Item = Result<R, DatasetError>> + '_ {
+        self.range.clone().map(|index| self.dataset.rollout(index))
+    }
+}

@@ -1,0 +1,359 @@
+//! Encoded datasets written by several processes: each writes the shards of one part, and the one
+//! that finishes last writes the dataset's manifest.
+//!
+//! The rollouts of the source are split into `num_outer_shards * num_sub_shards` shards, in order
+//! and as even as possible. Part `outer_shard_index` has `num_sub_shards` of them in a row. So the
+//! dataset depends on the product alone: 12 parts of 10 shards give what one part of 120 gives.
+//!
+//! ```text
+//! OUT_DIR/NAME.tfrecord-00003-of-00120
+//! OUT_DIR/parts/outer-00003-of-00012.json   what a part has written so far
+//! OUT_DIR/dataset.json                      when every part is complete
+//! ```
+
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    ops::Range,
+    path::{Path, PathBuf},
+};
+
+use rl755_run::{Input, RunLock, digest_file, write_atomically};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Dataset, DatasetManifest, EncoderSource, MANIFEST_FORMAT, ShardEntry, ShardWriter, Split,
+    manifest::{made_by, remove_stale_shards, retire_manifest},
+    partition, shard_name,
+};
+
+/// Which part of an encoded dataset to write, and where.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PartConfig {
+    /// The directory of the dataset.
+    pub out_dir: PathBuf,
+    /// What its shards are called: `NAME.tfrecord-00003-of-00120`.
+    pub out_name: String,
+    /// Parts in all, at least 1. Default 1.
+    pub num_outer_shards: usize,
+    /// Which part this is, below `num_outer_shards`. Default 0.
+    pub outer_shard_index: usize,
+    /// Shards in each part, at least 1. Default 1.
+    pub num_sub_shards: usize,
+}
+
+/// A part of an encoded dataset could not be written.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PartError {
+    /// A number in the config makes no sense.
+    #[error("{field} is {value}; it must be {expected}")]
+    Config {
+        /// The field's name.
+        field: &'static str,
+        /// Its value.
+        value: String,
+        /// What it must be.
+        expected: String,
+    },
+    /// Another process writes this part.
+    #[error("another process is at work on part {outer_shard_index} of {num_outer_shards} in {}",
+        out_dir.display())]
+    Busy {
+        /// The dataset's directory.
+        out_dir: PathBuf,
+        /// Which part.
+        outer_shard_index: usize,
+        /// Of how many.
+        num_outer_shards: usize,
+    },
+    /// The shard is not the one that was asked for.
+    #[error("{file} has {found} rollouts, {expected} were due")]
+    WrongCount {
+        /// The shard.
+        file: String,
+        /// Rollouts written.
+        found: usize,
+        /// Rollouts of its range.
+        expected: usize,
+    },
+    /// The file system said no.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file or directory.
+        path: PathBuf,
+        /// What it said.
+        source: io::Error,
+    },
+}
+
+fn io_error(path: &Path) -> impl FnOnce(io::Error) -> PartError + '_ {
+    move |source| PartError::Io { path: path.to_owned(), source }
+}
+
+/// One shard of a part.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SubShard {
+    /// Which of the part's shards it is.
+    pub index: usize,
+    /// Its file's name.
+    pub file: String,
+    /// The rollouts it takes, by their index in the source split.
+    pub rollouts: Range<usize>,
+}
+
+/// `parts/outer-00003-of-00012.json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PartManifest {
+    format: u32,
+    plan: Plan,
+    /// What has been written; `null` where nothing has been.
+    shards: Vec<Option<ShardEntry>>,
+}
+
+/// What must be the same for parts to belong together.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Plan {
+    name: String,
+    num_outer_shards: usize,
+    num_sub_shards: usize,
+    source: Input,
+    split: String,
+    rollouts: usize,
+    encoder: EncoderSource,
+}
+
+impl Plan {
+    /// Paths may differ, as when two machines mount a directory under different names.
+    fn same_work(&self, other: &Self) -> bool {
+        let key = |p: &Self| {
+            (
+                p.name.clone(),
+                p.num_outer_shards,
+                p.num_sub_shards,
+                p.source.digest.clone(),
+                p.split.clone(),
+                p.rollouts,
+                p.encoder.name.clone(),
+                p.encoder.digest.clone(),
+                p.encoder.latent_width,
+            )
+        };
+        key(self) == key(other)
+    }
+}
+
+/// A part of an encoded dataset that this process writes; locked until dropped.
+#[derive(Debug)]
+pub struct EncodedPart {
+    config: PartConfig,
+    source: Split,
+    manifest: PartManifest,
+    _lock: RunLock,
+}
+
+impl EncodedPart {
+    /// Begins the part, or goes on with what an earlier process wrote of the same one: shards
+    /// whose bytes are what that process recorded are kept.
+    ///
+    /// # Errors
+    /// When the config makes no sense, another process is at work on this part, or the directory
+    /// cannot be written.
+    pub fn begin(
+        config: PartConfig,
+        source: Split,
+        encoder: EncoderSource,
+    ) -> Result<Self, PartError> {
+        check_config(&config)?;
+        let parts = config.out_dir.join("parts");
+        fs::create_dir_all(&parts).map_err(io_error(&parts))?;
+        let path = part_path(&config.out_dir, config.outer_shard_index, config.num_outer_shards);
+        let lock = RunLock::try_take(&path.with_extension("lock"))
+            .map_err(io_error(&path))?
+            .ok_or_else(|| PartError::Busy {
+                out_dir: config.out_dir.clone(),
+                outer_shard_index: config.outer_shard_index,
+                num_outer_shards: config.num_outer_shards,
+            })?;
+        for directory in [&config.out_dir, &parts] {
+            rl755_run::AtomicFile::remove_stale(directory).map_err(io_error(directory))?;
+        }
+        let plan = Plan {
+            name: config.out_name.clone(),
+            num_outer_shards: config.num_outer_shards,
+            num_sub_shards: config.num_sub_shards,
+            source: Input {
+                path: source.dataset().directory().to_owned(),
+                digest: source.dataset().digest(),
+            },
+            split: source.name().to_owned(),
+            rollouts: source.len(),
+            encoder,
+        };
+        let mut shards = vec![None; config.num_sub_shards];
+        if let Some(found) = read_part(&path)
+            && found.plan.same_work(&plan)
+            && found.shards.len() == shards.len()
+        {
+            for (kept, shard) in shards.iter_mut().zip(found.shards) {
+                *kept = shard.filter(|shard| is_intact(&config.out_dir, shard));
+            }
+        }
+        let manifest = PartManifest { format: MANIFEST_FORMAT, plan, shards };
+        let part = Self { config, source, manifest, _lock: lock };
+        part.write_manifest()?;
+        Ok(part)
+    }
+
+    /// The rollouts to encode.
+    pub fn source(&self) -> &Split {
+        &self.source
+    }
+
+    /// The part's shards.
+    pub fn sub_shards(&self) -> Vec<SubShard> {
+        (0..self.config.num_sub_shards)
+            .map(|index| {
+                let count = self.config.num_outer_shards * self.config.num_sub_shards;
+                let shard = self.config.outer_shard_index * self.config.num_sub_shards + index;
+                SubShard {
+                    index,
+                    file: shard_name(&self.config.out_name, shard, count),
+                    rollouts: partition(self.source.len(), count, shard),
+                }
+            })
+            .collect()
+    }
+
+    /// The shards that are not written yet.
+    pub fn remaining(&self) -> Vec<SubShard> {
+        let mut shards = self.sub_shards();
+        shards.retain(|shard| self.manifest.shards[shard.index].is_none());
+        shards
+    }
+
+    /// A writer of `shard`, for [`finish_shard`](Self::finish_shard).
+    ///
+    /// # Errors
+    /// When the directory cannot be written.
+    pub fn writer(&self, shard: &SubShard) -> Result<ShardWriter, PartError> {
+        ShardWriter::create(&self.config.out_dir, &shard.file)
+            .map_err(io_error(&self.config.out_dir))
+    }
+
+    /// Gives `shard` its name and records it.
+    ///
+    /// # Errors
+    /// When it has another number of rollouts than its range, or the disk is full.
+    pub fn finish_shard(&mut self, shard: &SubShard, writer: ShardWriter) -> Result<(), PartError> {
+        if writer.rollouts() != shard.rollouts.len() {
+            return Err(PartError::WrongCount {
+                file: shard.file.clone(),
+                found: writer.rollouts(),
+                expected: shard.rollouts.len(),
+            });
+        }
+        let path = self.config.out_dir.join(&shard.file);
+        // A manifest must not list a file that is about to become another.
+        retire_manifest(&self.config.out_dir, &shard.file, &writer.digest())
+            .map_err(io_error(&self.config.out_dir))?;
+        let entry = writer.finish().map_err(io_error(&path))?;
+        self.manifest.shards[shard.index] = Some(entry);
+        self.write_manifest()
+    }
+
+    /// Writes the dataset's manifest if every part is complete, and gives the dataset; `None`
+    /// where other parts have still to finish.
+    ///
+    /// # Errors
+    /// When the directory cannot be read or written.
+    pub fn finish(self) -> Result<Option<Dataset>, PartError> {
+        let out_dir = &self.config.out_dir;
+        // Parts that finish at the same time take turns, so that the last one sees all others.
+        let lock_path = out_dir.join("parts").join("merge.lock");
+        let _lock = RunLock::take(&lock_path).map_err(io_error(&lock_path))?;
+        let mut shards = Vec::new();
+        for outer in 0..self.config.num_outer_shards {
+            let path = part_path(out_dir, outer, self.config.num_outer_shards);
+            let Some(part) = read_part(&path).filter(|p| p.plan.same_work(&self.manifest.plan))
+            else {
+                return Ok(None);
+            };
+            for shard in part.shards {
+                let Some(shard) = shard else { return Ok(None) };
+                shards.push(shard);
+            }
+        }
+        let plan = &self.manifest.plan;
+        let source = self.source.dataset().manifest();
+        let splits: BTreeMap<_, _> = match self.source.name() {
+            "all" => source.splits.clone(),
+            name => [(name.to_owned(), 0..self.source.len())].into(),
+        };
+        let manifest = DatasetManifest {
+            format: MANIFEST_FORMAT,
+            made_by: made_by(),
+            name: self.config.out_name.clone(),
+            environment: source.environment.clone(),
+            action_width: source.action_width,
+            encoder: Some(plan.encoder.clone()),
+            inputs: vec![plan.source.clone()],
+            splits,
+            shards,
+        };
+        manifest.write(out_dir).map_err(io_error(out_dir))?;
+        remove_stale_shards(out_dir, &manifest).map_err(io_error(out_dir))?;
+        Ok(Some(Dataset::new(out_dir.clone(), manifest)))
+    }
+
+    fn write_manifest(&self) -> Result<(), PartError> {
+        let path = part_path(
+            &self.config.out_dir,
+            self.config.outer_shard_index,
+            self.config.num_outer_shards,
+        );
+        let text = serde_json::to_vec_pretty(&self.manifest)
+            .expect("strings, numbers and lists can always be written as JSON");
+        write_atomically(&path, &text).map_err(io_error(&path))
+    }
+}
+
+fn check_config(config: &PartConfig) -> Result<(), PartError> {
+    let wrong =
+        |field, value: String, expected: String| Err(PartError::Config { field, value, expected });
+    for (field, value) in
+        [("num_outer_shards", config.num_outer_shards), ("num_sub_shards", config.num_sub_shards)]
+    {
+        if value == 0 || value > 99_999 {
+            return wrong(field, value.to_string(), "from 1 to 99999".to_owned());
+        }
+    }
+    if config.outer_shard_index >= config.num_outer_shards {
+        let expected = format!("below num_outer_shards, {}", config.num_outer_shards);
+        return wrong("outer_shard_index", config.outer_shard_index.to_string(), expected);
+    }
+    if config.out_name.is_empty() || config.out_name.contains(['/', '\\']) {
+        return wrong("out_name", format!("`{}`", config.out_name), "a file name".to_owned());
+    }
+    Ok(())
+}
+
+fn part_path(out_dir: &Path, outer: usize, count: usize) -> PathBuf {
+    out_dir.join("parts").join(format!("outer-{outer:05}-of-{count:05}.json"))
+}
+
+/// The part's manifest, or `None` where it is missing or was written by another version: its
+/// shards are then written again.
+fn read_part(path: &Path) -> Option<PartManifest> {
+    let part: PartManifest = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
+    (part.format == MANIFEST_FORMAT).then_some(part)
+}
+
+fn is_intact(directory: &Path, shard: &ShardEntry) -> bool {
+    let path = directory.join(&shard.file);
+    fs::metadata(&path).is_ok_and(|m| m.len() == shard.bytes)
+        && digest_file(&path).is_ok_and(|digest| digest == shard.digest)
+}

@@ -1,0 +1,154 @@
+//! `dataset.json`: what a dataset directory holds and what made it.
+
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    ops::Range,
+    path::{Path, PathBuf},
+};
+
+use rl755_env::EnvSpec;
+use rl755_run::{Digest, Input, digest_bytes, write_atomically};
+use serde::{Deserialize, Serialize};
+
+use crate::{dataset::parse_manifest, shard::is_shard_of};
+
+/// The name of the manifest in a dataset's directory.
+pub const MANIFEST_NAME: &str = "dataset.json";
+
+/// The version of the manifest's format that this crate writes and reads.
+pub const MANIFEST_FORMAT: u32 = 1;
+
+/// What a dataset directory holds.
+///
+/// A dataset is an ordered list of rollouts, stored one after another in its shards. A split is a
+/// range of that list.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DatasetManifest {
+    /// Version of the manifest's format, [`MANIFEST_FORMAT`].
+    pub format: u32,
+    /// The program and its version.
+    pub made_by: String,
+    /// What the shards are called: `NAME.tfrecord-00003-of-00074`.
+    pub name: String,
+    /// The environment of every rollout.
+    pub environment: EnvSpec,
+    /// Values in an action.
+    pub action_width: usize,
+    /// What made the latents; `None` for raw rollouts.
+    pub encoder: Option<EncoderSource>,
+    /// What the rollouts were made from.
+    pub inputs: Vec<Input>,
+    /// Ranges of rollouts, by name: `train`, `validation`.
+    pub splits: BTreeMap<String, Range<usize>>,
+    /// The shards, in order.
+    pub shards: Vec<ShardEntry>,
+}
+
+/// The encoder whose latents a dataset holds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EncoderSource {
+    /// The encoder's registered name.
+    pub name: String,
+    /// The run directory it was loaded from.
+    pub path: PathBuf,
+    /// The digest of its weights.
+    pub digest: Digest,
+    /// Values in a latent.
+    pub latent_width: usize,
+}
+
+/// One shard of a dataset.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ShardEntry {
+    /// The file's name in the dataset's directory.
+    pub file: String,
+    /// Records in it.
+    pub rollouts: usize,
+    /// Steps in all its rollouts.
+    pub steps: u64,
+    /// The file's length.
+    pub bytes: u64,
+    /// The digest of the file.
+    pub digest: Digest,
+}
+
+impl DatasetManifest {
+    /// How many rollouts there are, over all shards.
+    pub fn rollouts(&self) -> usize {
+        self.shards.iter().map(|shard| shard.rollouts).sum()
+    }
+
+    /// How many steps there are, over all shards.
+    pub fn steps(&self) -> u64 {
+        self.shards.iter().map(|shard| shard.steps).sum()
+    }
+
+    /// The digest of what the dataset holds: shards, splits and widths, not of where it is or
+    /// where its inputs were.
+    pub fn content_digest(&self) -> Digest {
+        let digests: Vec<_> = self.shards.iter().map(|s| (&s.digest, s.rollouts)).collect();
+        let latent_width = self.encoder.as_ref().map(|e| e.latent_width);
+        let content = (
+            self.format,
+            &self.environment,
+            self.action_width,
+            latent_width,
+            &self.splits,
+            digests,
+        );
+        let text = serde_json::to_vec(&content)
+            .expect("strings, numbers and lists can always be written as JSON");
+        digest_bytes(&text)
+    }
+
+    /// The manifest's path in `directory`.
+    pub fn path_in(directory: &Path) -> PathBuf {
+        directory.join(MANIFEST_NAME)
+    }
+
+    /// Writes it into `directory`; until then there is no dataset.
+    pub(crate) fn write(&self, directory: &Path) -> io::Result<()> {
+        let text = serde_json::to_vec_pretty(self)
+            .expect("strings, numbers and lists can always be written as JSON");
+        write_atomically(&Self::path_in(directory), &text)
+    }
+}
+
+/// The program and its version, for manifests.
+pub(crate) fn made_by() -> String {
+    format!("rl755 {}", env!("CARGO_PKG_VERSION"))
+}
+
+/// Removes the manifest in `directory` if it lists `file` with another digest, as `file` is about
+/// to be replaced.
+pub(crate) fn retire_manifest(directory: &Path, file: &str, digest: &Digest) -> io::Result<()> {
+    let path = DatasetManifest::path_in(directory);
+    let text = match fs::read(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    let keep = parse_manifest(&text).is_ok_and(|manifest| {
+        manifest.shards.iter().all(|shard| shard.file != file || shard.digest == *digest)
+    });
+    if keep { Ok(()) } else { fs::remove_file(&path) }
+}
+
+/// Removes shards of the dataset's name that its manifest does not list: those of an older plan.
+pub(crate) fn remove_stale_shards(directory: &Path, manifest: &DatasetManifest) -> io::Result<()> {
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let stale = name.to_str().is_some_and(|name| {
+            is_shard_of(&manifest.name, name) && manifest.shards.iter().all(|s| s.file != name)
+        });
+        if stale {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,145 @@
+//! Shards: files of records called `NAME.tfrecord-00003-of-00074`.
+
+use std::{
+    io::{self, Write},
+    path::Path,
+};
+
+use rl755_run::{AtomicFile, Digest};
+
+use crate::{SchemaError, ShardEntry, StoredRollout, record::write_record};
+
+/// The file name of shard `index` of `count`.
+pub fn shard_name(name: &str, index: usize, count: usize) -> String {
+    format!("{name}.tfrecord-{index:05}-of-{count:05}")
+}
+
+/// Whether `file` is the name of a shard of `name`, whatever its index and count.
+pub(crate) fn is_shard_of(name: &str, file: &str) -> bool {
+    let digits = |s: &str| s.len() >= 5 && s.bytes().all(|b| b.is_ascii_digit());
+    file.strip_prefix(name)
+        .and_then(|rest| rest.strip_prefix(".tfrecord-"))
+        .and_then(|rest| rest.split_once("-of-"))
+        .is_some_and(|(index, count)| digits(index) && digits(count))
+}
+
+/// A rollout could not be written to a shard.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ShardError {
+    /// The rollout cannot be stored.
+    #[error(transparent)]
+    Schema(#[from] SchemaError),
+    /// The file system said no.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+/// Writes one shard, which appears under its name when [finished](Self::finish).
+#[derive(Debug)]
+pub struct ShardWriter {
+    file: AtomicFile,
+    hasher: blake3::Hasher,
+    name: String,
+    rollouts: usize,
+    steps: u64,
+    bytes: u64,
+}
+
+impl ShardWriter {
+    /// Begins the shard called `name` in `directory`, making the directory where needed.
+    ///
+    /// # Errors
+    /// When the directory cannot be written.
+    pub fn create(directory: &Path, name: &str) -> io::Result<Self> {
+        Ok(Self {
+            file: AtomicFile::create(&directory.join(name))?,
+            hasher: blake3::Hasher::new(),
+            name: name.to_owned(),
+            rollouts: 0,
+            steps: 0,
+            bytes: 0,
+        })
+    }
+
+    /// Adds a rollout.
+    ///
+    /// # Errors
+    /// When the rollout cannot be stored, or the disk is full.
+    pub fn push(&mut self, rollout: &impl StoredRollout) -> Result<(), ShardError> {
+        let record = rollout.to_record()?;
+        let mut framed = Vec::with_capacity(record.len() + 16);
+        write_record(&mut framed, &record)?;
+        self.push_framed(&framed, rollout.steps() as u64)?;
+        Ok(())
+    }
+
+    /// Adds one record that is already framed.
+    pub(crate) fn push_framed(&mut self, framed: &[u8], steps: u64) -> io::Result<()> {
+        self.file.write_all(framed)?;
+        self.hasher.update(framed);
+        self.rollouts += 1;
+        self.steps += steps;
+        self.bytes += framed.len() as u64;
+        Ok(())
+    }
+
+    /// Rollouts so far.
+    pub fn rollouts(&self) -> usize {
+        self.rollouts
+    }
+
+    /// The digest of the file so far.
+    pub fn digest(&self) -> Digest {
+        digest(&self.hasher)
+    }
+
+    /// Syncs the shard and gives it its name.
+    ///
+    /// # Errors
+    /// When the disk is full or fails; no shard of that name appears then.
+    pub fn finish(self) -> io::Result<ShardEntry> {
+        self.file.commit()?;
+        Ok(ShardEntry {
+            file: self.name,
+            rollouts: self.rollouts,
+            steps: self.steps,
+            bytes: self.bytes,
+            digest: digest(&self.hasher),
+        })
+    }
+}
+
+/// The digest of what `hasher` has seen.
+pub(crate) fn digest(hasher: &blake3::Hasher) -> Digest {
+    let text = serde_json::Value::String(hasher.finalize().to_hex().to_string());
+    serde_json::from_value(text).expect("a digest is written as its hexadecimal digits")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shard_names_are_those_of_the_original() {
+        assert_eq!(shard_name("cars", 3, 74), "cars.tfrecord-00003-of-00074");
+        assert!(is_shard_of("cars", "cars.tfrecord-00003-of-00074"));
+        for other in ["car.tfrecord-00003-of-00074", "cars.tfrecord-3-of-74", "cars.tfrecord", "x"]
+        {
+            assert!(!is_shard_of("cars", other), "{other}");
+        }
+    }
+
+    #[test]
+    fn a_shard_s_entry_describes_its_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut writer =
+            ShardWriter::create(directory.path(), "a.tfrecord-00000-of-00001").unwrap();
+        writer.push_framed(b"0123456789", 7).unwrap();
+        let path = directory.path().join("a.tfrecord-00000-of-00001");
+        assert!(!path.exists());
+        let entry = writer.finish().unwrap();
+        assert_eq!((entry.rollouts, entry.steps, entry.bytes), (1, 7, 10));
+        assert_eq!(entry.digest, rl755_run::digest_file(&path).unwrap());
+    }
+}
