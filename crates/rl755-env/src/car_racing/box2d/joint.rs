@@ -71,6 +71,11 @@ pub(super) struct Motion {
 }
 
 impl Motion {
+    /// The bits of what changes.
+    pub(super) fn bits(&self) -> [u32; 3] {
+        [self.linear.x, self.linear.y, self.angular].map(f32::to_bits)
+    }
+
     /// Adds an impulse that acts at `arm` from the centre of mass.
     fn push(&mut self, arm: Vec2, linear: Vec2, angular: f32) {
         self.linear = self.linear + linear.scaled(self.inv_mass);
@@ -208,6 +213,12 @@ impl RevoluteJoint {
         }
         hull.pull(g.arm_hull, step.linear, step.angular);
         wheel.push(g.arm_wheel, step.linear, step.angular);
+    }
+
+    /// The bits of the accumulated impulses.
+    pub(super) fn bits(&self) -> [u32; 4] {
+        let Impulse { linear, angular } = self.impulse;
+        [linear.x, linear.y, angular, self.motor_impulse].map(f32::to_bits)
     }
 
     /// `b2RevoluteJoint::SolvePositionConstraints`: one iteration on centres and angles; whether
