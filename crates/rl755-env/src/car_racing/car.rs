@@ -139,7 +139,7 @@ impl Car {
 
     /// How far wheel `i` is turned, in radians.
     pub(crate) fn joint_angle(&self, i: usize) -> f32 {
-        self.bodies.wheels[i].angle - self.bodies.hull.angle - 0.0
+        self.bodies.wheels[i].angle - self.bodies.hull.angle
     }
 }
 

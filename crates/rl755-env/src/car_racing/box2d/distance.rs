@@ -22,7 +22,8 @@ fn distance(a: (&Polygon, Transform), b: (&Polygon, Transform)) -> f32 {
     let mut simplex = Simplex { vertices: [SimplexVertex::at(a, b, 0, 0); 3], count: 1 };
     simplex.vertices[0].weight = 1.0;
     for _ in 0..MAX_ITERATIONS {
-        let (saved, saved_count) = (simplex.vertices, simplex.count);
+        let saved = simplex.vertices.map(|v| (v.index_a, v.index_b));
+        let saved = &saved[..simplex.count];
         match simplex.count {
             2 => simplex.solve2(),
             3 => simplex.solve3(),
@@ -39,7 +40,8 @@ fn distance(a: (&Polygon, Transform), b: (&Polygon, Transform)) -> f32 {
         let index_b = support(b.0, b.1.rotation.apply_inverse(direction));
         let vertex = SimplexVertex::at(a, b, index_a, index_b);
         simplex.vertices[simplex.count] = vertex;
-        if saved[..saved_count].iter().any(|s| s.index_a == index_a && s.index_b == index_b) {
+        // A support point that was there before brings the origin no closer.
+        if saved.contains(&(index_a, index_b)) {
             break;
         }
         simplex.count += 1;
@@ -185,5 +187,44 @@ impl Simplex {
             }
             self.count = 3;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::car_racing::box2d::math::Rot;
+
+    /// A square of side 2, its middle at `x`, `y`, against one at the origin.
+    fn check(x: f32, y: f32, angle: f32, expected: bool) {
+        let corners = [(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)];
+        let square = Polygon::hull(&corners.map(|(x, y)| Vec2::new(x, y)));
+        let moved = Transform { position: Vec2::new(x, y), rotation: Rot::new(angle) };
+        let (a, b) = ((&square, Transform::IDENTITY), (&square, moved));
+        assert_eq!(touches(a, b), expected, "{x} {y} {angle}");
+        assert_eq!(touches(b, a), expected, "{x} {y} {angle}, the other way round");
+    }
+
+    #[test]
+    fn edges_touch_within_two_skins() {
+        check(2.0199, 0.3, 0.0, true);
+        check(2.0201, 0.3, 0.0, false);
+    }
+
+    #[test]
+    fn corners_touch_within_two_skins() {
+        // Half a diagonal reaches √2; the gap is to the right edge at 1.
+        let reach = 2.0f32.sqrt() + 1.0;
+        check(reach + 0.0199, 0.0, std::f32::consts::FRAC_PI_4, true);
+        check(reach + 0.0201, 0.0, std::f32::consts::FRAC_PI_4, false);
+        // From corner to corner the gap is √2 times the offset of each axis.
+        check(2.014, 2.014, 0.0, true);
+        check(2.0143, 2.0143, 0.0, false);
+    }
+
+    #[test]
+    fn overlapping_shapes_touch() {
+        check(0.0, 0.0, 0.0, true);
+        check(0.4, -0.7, 1.0, true);
     }
 }

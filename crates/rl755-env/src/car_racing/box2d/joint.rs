@@ -1,10 +1,10 @@
 //! The revolute joint of Box2D 2.3: a pin with a motor and angle limits.
 
 use super::{
+    body::Body,
     math::{Rot, Vec2, scalar_cross},
     solver::{ANGULAR_SLOP, LINEAR_SLOP, MAX_ANGULAR_CORRECTION},
 };
-use crate::car_racing::box2d::body::Body;
 
 /// Which limit of its angle a joint is at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -138,7 +138,7 @@ impl RevoluteJoint {
             max_motor_impulse: time.step * self.max_motor_torque,
         };
 
-        let angle = wheel.angle - hull.angle - 0.0;
+        let angle = wheel.angle - hull.angle;
         let limit = if angle <= self.lower {
             Limit::Lower
         } else if angle >= self.upper {
@@ -228,7 +228,7 @@ impl RevoluteJoint {
         let (i_a, i_b) = (hull.inv_inertia, wheel.inv_inertia);
         let mut angular_error = 0.0;
         if self.limit != Limit::Inactive {
-            let angle = wheel.angle - hull.angle - 0.0;
+            let angle = wheel.angle - hull.angle;
             let correction = match self.limit {
                 Limit::Lower => {
                     let c = angle - self.lower;
