@@ -1,5 +1,7 @@
 //! CarRacing as an environment: seeds, episodes, refusals. car_racing_parity.rs has its physics.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use rl755_env::{CarRacing, CarRacingConfig, Env, EnvError, ObservationMut, Step};
 
 fn env() -> CarRacing {
