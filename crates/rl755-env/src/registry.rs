@@ -18,9 +18,8 @@ impl EnvRegistry {
     pub fn with_builtin() -> Self {
         let mut registry = Self::default();
         let car_racing = CarRacingConfig::default();
-        registry.add(&car_racing.id.clone(), move || {
-            Ok(Box::new(CarRacing::new(car_racing.clone())))
-        });
+        registry
+            .add(&car_racing.id.clone(), move || Ok(Box::new(CarRacing::new(car_racing.clone()))));
         registry.add(CartPole::ID, || Ok(Box::new(CartPole::new())));
         registry
     }

@@ -7,7 +7,9 @@
 mod box2d;
 mod car;
 mod episode;
+mod picture;
 mod road;
+mod scene;
 mod state;
 mod tile_grid;
 mod track;
@@ -18,7 +20,7 @@ pub use road::RoadPolygon;
 pub use state::{BodyState, CarRacingState, WheelState};
 pub use track::TrackPoint;
 
-use self::{car::INV_TIME_STEP, episode::Episode};
+use self::{car::INV_TIME_STEP, episode::Episode, picture::Painter, scene::Scene};
 use crate::{Env, EnvError, EnvSpec, ObservationMut, Space, Step, numpy_rng::NumpyRng};
 
 /// Height and width of a frame in pixels.
@@ -60,6 +62,7 @@ pub struct CarRacing {
     terminated: bool,
     /// One over the last time step of the world, which outlives episodes; 0 before its first.
     last_inv_time_step: f32,
+    painter: Painter,
 }
 
 impl CarRacing {
@@ -84,6 +87,7 @@ impl CarRacing {
             episode: None,
             terminated: false,
             last_inv_time_step: 0.0,
+            painter: Painter::new(),
         }
     }
 
@@ -122,7 +126,7 @@ impl Env for CarRacing {
             Episode::new(&mut self.rng, self.config.lap_complete_percent, self.last_inv_time_step);
         self.last_inv_time_step = INV_TIME_STEP;
         self.terminated = false;
-        draw(self.episode.insert(episode), frame);
+        self.painter.draw(&Scene::new(self.episode.insert(episode)), frame);
         Ok(())
     }
 
@@ -135,14 +139,9 @@ impl Env for CarRacing {
         let frame = observation.bytes(&self.spec)?;
         let step = episode.step([action[0], action[1], action[2]].map(f64::from));
         self.terminated = step.terminated;
-        draw(episode, frame);
+        self.painter.draw(&Scene::new(episode), frame);
         Ok(step)
     }
-}
-
-/// Writes the frame that shows `episode`.
-fn draw(_episode: &Episode, frame: &mut [u8]) {
-    frame.fill(0);
 }
 
 /// `numpy.sign`: 0 for 0.

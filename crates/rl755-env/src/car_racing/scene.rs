@@ -1,31 +1,13 @@
 //! What one picture of CarRacing shows: the seam between the dynamics and the drawing.
-//!
-//! Lengths are metres, angles radians, speeds metres per second, in the world's coordinates
-//! (y up). The drawing only reads; the dynamics fill a [`Scene`] at the end of every step.
 
-use super::road::RoadPolygon;
+use super::{car::Car, episode::Episode, road::RoadPolygon};
 
-/// Where a rigid body is.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Placement {
-    /// The body's origin, not its centre of mass.
-    pub(crate) position: [f32; 2],
-    /// Sine and cosine of its angle, as the physics holds them.
-    pub(crate) sin_cos: [f32; 2],
-}
+/// Red, green, blue of the field.
+const FIELD_COLOR: [u8; 3] = [102, 204, 102];
+/// Red, green, blue of the squares on the field.
+const GRASS_COLOR: [u8; 3] = [102, 230, 102];
 
-/// One wheel, in the order front left, front right, rear left, rear right.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct WheelView {
-    /// Where it is.
-    pub(crate) placement: Placement,
-    /// How far it has rolled; moves the light mark on the tyre.
-    pub(crate) phase: f64,
-    /// Rolling speed in radians per second; the ABS bars show it.
-    pub(crate) omega: f64,
-}
-
-/// Everything that one picture shows.
+/// Everything that one picture shows, in the world's metres (y up).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scene<'a> {
     /// Seconds since the start of the episode (0.02 in the picture that `reset` returns).
@@ -38,22 +20,20 @@ pub(crate) struct Scene<'a> {
     pub(crate) field_color: [u8; 3],
     /// Red, green, blue of the squares on the field.
     pub(crate) grass_color: [u8; 3],
-    /// Where the hull is; the camera follows it.
-    pub(crate) hull: Placement,
-    /// The hull's angle, as the physics holds it (not wrapped).
-    pub(crate) hull_angle: f32,
-    /// The velocity of the hull's centre of mass.
-    pub(crate) velocity: [f32; 2],
-    /// The hull's angular velocity; the gyroscope bar shows it.
-    pub(crate) angular_velocity: f32,
-    /// The four wheels.
-    pub(crate) wheels: [WheelView; 4],
-    /// The angle of wheel 0's joint; the steering bar shows it.
-    pub(crate) steering_angle: f32,
+    /// Hull and wheels; the camera follows the hull, the indicators show speeds and angles.
+    pub(crate) car: &'a Car,
 }
 
-/// Red, green, blue of the field, unless colours are randomised.
-pub(crate) const FIELD_COLOR: [u8; 3] = [102, 204, 102];
-
-/// Red, green, blue of the squares on the field, unless colours are randomised.
-pub(crate) const GRASS_COLOR: [u8; 3] = [102, 230, 102];
+impl<'a> Scene<'a> {
+    /// The scene at the end of a step.
+    pub(crate) fn new(episode: &'a Episode) -> Self {
+        Self {
+            seconds: episode.time,
+            score: episode.shown_reward,
+            road: &episode.road.polygons,
+            field_color: FIELD_COLOR,
+            grass_color: GRASS_COLOR,
+            car: &episode.car,
+        }
+    }
+}

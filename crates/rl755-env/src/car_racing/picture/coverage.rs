@@ -1,0 +1,161 @@
+//! Exact areas of polygons within pixels, summed with their colours.
+//!
+//! The method is that of signed-area accumulation, known from font rasterisers: each edge adds,
+//! to the pixels it passes, by how much the area to its right differs from that of the pixel
+//! before; sums from left to right then give areas.
+
+/// Pixels per row.
+pub(super) const WIDTH: usize = 96;
+/// Rows: those above the indicators.
+pub(super) const HEIGHT: usize = 84;
+/// An edge at the right border may touch two pixels beyond it.
+const STRIDE: usize = WIDTH + 2;
+
+/// Red, green and blue of 0 to 255, and a weight.
+pub(super) type Ink = [f32; 4];
+
+/// Polygons that do not overlap, as sums of area times ink.
+#[derive(Clone, Debug)]
+pub(super) struct Layer {
+    cells: Vec<Ink>,
+}
+
+impl Layer {
+    /// An empty layer.
+    pub(super) fn new() -> Self {
+        Self { cells: vec![[0.0; 4]; STRIDE * HEIGHT] }
+    }
+
+    /// Adds a polygon, in the picture's pixels (y down), clipped to the layer.
+    pub(super) fn add<const N: usize>(&mut self, points: [[f32; 2]; N], ink: Ink) {
+        let mut doubled_area = 0.0;
+        let mut previous = points[N - 1];
+        for point in points {
+            doubled_area += previous[0] * point[1] - previous[1] * point[0];
+            previous = point;
+        }
+        let ink = if doubled_area < 0.0 { ink } else { ink.map(|v| -v) };
+        for point in points {
+            self.add_edge(previous, point, ink);
+            previous = point;
+        }
+    }
+
+    fn add_edge(&mut self, from: [f32; 2], to: [f32; 2], ink: Ink) {
+        let (mut top, mut bottom, ink) =
+            if from[1] < to[1] { (from, to, ink) } else { (to, from, ink.map(|v| -v)) };
+        let (limit_x, limit_y) = (WIDTH as f32, HEIGHT as f32);
+        if bottom[1] <= 0.0 || top[1] >= limit_y || top[1] == bottom[1] {
+            return;
+        }
+        let slope = (bottom[0] - top[0]) / (bottom[1] - top[1]);
+        if top[1] < 0.0 {
+            top = [top[0] - slope * top[1], 0.0];
+        }
+        if bottom[1] > limit_y {
+            bottom = [bottom[0] + slope * (limit_y - bottom[1]), limit_y];
+        }
+        // Left of the layer an edge acts as if it ran down the border; right of it, not at all.
+        let cut = |x: f32| top[1] + (x - top[0]) / slope;
+        let crosses = |x: f32| (top[0] < x) != (bottom[0] < x);
+        let mut cuts = [top[1], bottom[1], bottom[1], bottom[1]];
+        let (at_left, at_right) = (crosses(0.0), crosses(limit_x));
+        match (at_left, at_right) {
+            (false, false) => {}
+            (true, false) => cuts[1] = cut(0.0),
+            (false, true) => cuts[1] = cut(limit_x),
+            (true, true) => {
+                let (left, right) = (cut(0.0), cut(limit_x));
+                (cuts[1], cuts[2]) = (left.min(right), left.max(right));
+            }
+        }
+        for part in cuts.windows(2) {
+            let (y0, y1) = (part[0].max(top[1]), part[1].min(bottom[1]));
+            if y0 < y1 {
+                let x0 = top[0] + slope * (y0 - top[1]);
+                let middle = x0 + slope * (y1 - y0) / 2.0;
+                if middle <= 0.0 {
+                    self.add_upright(y0, y1, ink);
+                } else if middle < limit_x {
+                    self.add_inside(x0, slope, y0, y1, ink);
+                }
+            }
+        }
+    }
+
+    /// An edge along the left border.
+    fn add_upright(&mut self, y0: f32, y1: f32, ink: Ink) {
+        for (row, part) in rows(y0, y1) {
+            add(&mut self.cells[row * STRIDE], ink, part);
+        }
+    }
+
+    /// An edge within the layer that goes down from (x0, y0).
+    fn add_inside(&mut self, x0: f32, slope: f32, y0: f32, y1: f32, ink: Ink) {
+        let mut x = x0.clamp(0.0, WIDTH as f32);
+        for (row, part) in rows(y0, y1) {
+            let cells = &mut self.cells[row * STRIDE..(row + 1) * STRIDE];
+            let next = (x + slope * part).clamp(0.0, WIDTH as f32);
+            let (left, right) = (x.min(next), x.max(next));
+            let first = left as i32 as usize;
+            let last = right as i32 as usize;
+            let (left, right) = (left - first as f32, right - last as f32);
+            if first == last {
+                let beyond = (left + right) / 2.0;
+                add(&mut cells[first], ink, part * (1.0 - beyond));
+                add(&mut cells[first + 1], ink, part * beyond);
+            } else {
+                // Within the row the edge covers `per_pixel` of its height in each whole pixel.
+                let per_pixel = part / (right - left + (last - first) as f32);
+                let in_first = per_pixel * (1.0 - left);
+                add(&mut cells[first], ink, in_first * (1.0 - left) / 2.0);
+                add(&mut cells[first + 1], ink, in_first * (1.0 + left) / 2.0);
+                for pixel in first + 1..last {
+                    add(&mut cells[pixel], ink, per_pixel / 2.0);
+                    add(&mut cells[pixel + 1], ink, per_pixel / 2.0);
+                }
+                let in_last = per_pixel * right;
+                add(&mut cells[last], ink, in_last * (1.0 - right / 2.0));
+                add(&mut cells[last + 1], ink, in_last * right / 2.0);
+            }
+            x = next;
+        }
+    }
+
+    /// Writes a row's sums and empties it.
+    pub(super) fn take_row(&mut self, row: usize, line: &mut [Ink; WIDTH]) {
+        let cells = &mut self.cells[row * STRIDE..(row + 1) * STRIDE];
+        let mut sum = [0.0; 4];
+        for (pixel, cell) in line.iter_mut().zip(cells.iter()) {
+            sum = std::array::from_fn(|i| sum[i] + cell[i]);
+            *pixel = sum;
+        }
+        cells.fill([0.0; 4]);
+    }
+
+    /// Lays a row over `line`, and empties it. Here an ink's weight is how much it hides.
+    pub(super) fn take_row_over(&mut self, row: usize, line: &mut [Ink; WIDTH]) {
+        let cells = &mut self.cells[row * STRIDE..(row + 1) * STRIDE];
+        let mut sum = [0.0f32; 4];
+        for (pixel, cell) in line.iter_mut().zip(cells.iter()) {
+            sum = std::array::from_fn(|i| sum[i] + cell[i]);
+            // Where polygons overlap after all, their mean colour counts.
+            let share = 1.0 / sum[3].max(1.0);
+            let through = 1.0 - sum[3] * share;
+            *pixel = std::array::from_fn(|i| pixel[i] * through + sum[i] * share);
+        }
+        cells.fill([0.0; 4]);
+    }
+}
+
+/// The rows between two heights within the layer, each with the part of it that lies between.
+fn rows(y0: f32, y1: f32) -> impl Iterator<Item = (usize, f32)> {
+    let first = y0 as i32 as usize;
+    (first..HEIGHT)
+        .map(move |row| (row, (row as f32 + 1.0).min(y1) - (row as f32).max(y0)))
+        .take_while(|(_, part)| *part > 0.0)
+}
+
+fn add(cell: &mut Ink, ink: Ink, area: f32) {
+    *cell = std::array::from_fn(|i| cell[i] + ink[i] * area);
+}

@@ -1,0 +1,149 @@
+//! The black panel at the foot of the picture: score, speed, wheels, steering and turning.
+
+use super::{
+    super::scene::Scene,
+    SIZE,
+    camera::{WINDOW_HEIGHT, WINDOW_WIDTH},
+    digits::{COLUMNS, GRID, Glyph},
+    level,
+};
+
+/// A place of the panel is this many pixels of the window wide.
+const PLACE: f64 = WINDOW_WIDTH / 40.0;
+/// And this many high.
+const STEP: f64 = WINDOW_HEIGHT / 40.0;
+
+/// Middle of the score and its height, in pixels of the window (y down).
+const SCORE_CENTER: f32 = 60.0;
+const SCORE_TOP: f32 = 731.0;
+const SCORE_HEIGHT: f32 = 32.0;
+/// Pixels of the window between two characters.
+const SCORE_GAP: f32 = 4.4;
+/// Columns and rows of the picture that the score can take.
+const SCORE_COLUMNS: usize = 16;
+const SCORE_FIRST_ROW: usize = 87;
+const SCORE_ROWS: usize = 5;
+
+/// Values closer to 0 are not shown.
+const LEAST_SHOWN: f64 = 1e-4;
+
+/// Draws the panel; keeps the last score's picture, for it changes once in ten steps.
+#[derive(Clone, Debug)]
+pub(super) struct Panel {
+    score: String,
+    score_pixels: [[u8; SCORE_COLUMNS]; SCORE_ROWS],
+}
+
+/// A bar's two opposite corners, in pixels of the window (y down).
+type Bar = [[f64; 2]; 2];
+
+impl Panel {
+    /// A panel that has not shown a score.
+    pub(super) fn new() -> Self {
+        Self { score: String::new(), score_pixels: [[0; SCORE_COLUMNS]; SCORE_ROWS] }
+    }
+
+    /// Paints bars and score over a whole picture whose panel is black.
+    pub(super) fn paint(&mut self, scene: &Scene<'_>, picture: &mut [u8]) {
+        let car = scene.car;
+        let hull = &car.bodies.hull;
+        let [vx, vy] = [hull.linear_velocity.x, hull.linear_velocity.y].map(f64::from);
+        let speed = (vx * vx + vy * vy).sqrt();
+        show(picture, speed, upright(5.0, 0.02 * speed), [255, 255, 255]);
+        for (index, wheel) in car.wheels.iter().enumerate() {
+            let color = if index < 2 { [0, 0, 255] } else { [51, 0, 255] };
+            let bar = upright(7.0 + index as f64, 0.01 * wheel.omega);
+            show(picture, wheel.omega, bar, color);
+        }
+        let steering = f64::from(car.joint_angle(0));
+        show(picture, steering, level_bar(20.0, -10.0 * steering), [0, 255, 0]);
+        let turning = f64::from(hull.angular_velocity);
+        show(picture, turning, level_bar(30.0, -0.8 * turning), [255, 0, 0]);
+        self.paint_score(scene.score, picture);
+    }
+
+    fn paint_score(&mut self, score: f64, picture: &mut [u8]) {
+        let text = format!("{score:04.0}");
+        if text != self.score {
+            self.score_pixels = score_pixels(&text);
+            self.score = text;
+        }
+        for (row, values) in self.score_pixels.iter().enumerate() {
+            let start = (SCORE_FIRST_ROW + row) * SIZE * 3;
+            for (pixel, &value) in picture[start..].chunks_exact_mut(3).zip(values) {
+                pixel.fill(value);
+            }
+        }
+    }
+}
+
+/// A bar that grows upwards from near the panel's foot.
+fn upright(place: f64, value: f64) -> Bar {
+    let foot = WINDOW_HEIGHT - STEP;
+    [[place * PLACE, WINDOW_HEIGHT - (STEP + STEP * value)], [(place + 1.0) * PLACE, foot]]
+}
+
+/// A bar that grows to the right, or to the left when `value` is negative.
+fn level_bar(place: f64, value: f64) -> Bar {
+    let top = WINDOW_HEIGHT - 4.0 * STEP;
+    [[place * PLACE, top], [(place + value) * PLACE, WINDOW_HEIGHT - 2.0 * STEP]]
+}
+
+/// Paints a bar, unless its value is as good as 0.
+fn show(picture: &mut [u8], value: f64, bar: Bar, color: [u8; 3]) {
+    if value.abs() <= LEAST_SHOWN {
+        return;
+    }
+    // The pixels at both corners belong to the bar.
+    let range = |axis: usize| {
+        let (a, b) = (bar[0][axis] as i32, bar[1][axis] as i32);
+        let scale = 96.0 / [WINDOW_WIDTH, WINDOW_HEIGHT][axis] as f32;
+        [a.min(b) as f32 * scale, (a.max(b) + 1) as f32 * scale].map(|v| v.clamp(0.0, 96.0))
+    };
+    let ([left, right], [top, bottom]) = (range(0), range(1));
+    let color = color.map(|c| f32::from(level(f32::from(c))));
+    for row in top as usize..(bottom.ceil() as usize) {
+        let height = share(row, top, bottom);
+        for column in left as usize..(right.ceil() as usize) {
+            let area = height * share(column, left, right);
+            let start = (row * SIZE + column) * 3;
+            for (byte, color) in picture[start..start + 3].iter_mut().zip(color) {
+                let old = f32::from(*byte);
+                *byte = (old + (color - old) * area + 0.5) as u8;
+            }
+        }
+    }
+}
+
+/// How much of the pixel at `index` lies between two places.
+fn share(index: usize, from: f32, to: f32) -> f32 {
+    (to.min(index as f32 + 1.0) - from.max(index as f32)).max(0.0)
+}
+
+/// The score's part of the picture, in grey.
+fn score_pixels(text: &str) -> [[u8; SCORE_COLUMNS]; SCORE_ROWS] {
+    let scale = [(96.0 / WINDOW_WIDTH) as f32, (96.0 / WINDOW_HEIGHT) as f32];
+    let glyphs = || text.chars().map(Glyph::of);
+    let width: f32 = glyphs().map(|glyph| glyph.width + SCORE_GAP).sum::<f32>() - SCORE_GAP;
+    let mut left = SCORE_CENTER - width / 2.0;
+    let mut ink = [[0.0; SCORE_COLUMNS]; SCORE_ROWS];
+    for glyph in glyphs() {
+        let field = [glyph.width / COLUMNS as f32, SCORE_HEIGHT / GRID as f32];
+        for row in 0..GRID {
+            let top = (SCORE_TOP + row as f32 * field[1]) * scale[1] - SCORE_FIRST_ROW as f32;
+            let bottom = top + field[1] * scale[1];
+            for column in 0..COLUMNS {
+                let from = (left + column as f32 * field[0]) * scale[0];
+                let to = from + field[0] * scale[0];
+                for (y, line) in ink.iter_mut().enumerate() {
+                    for (x, pixel) in line.iter_mut().enumerate() {
+                        *pixel +=
+                            glyph.ink(row, column) * share(y, top, bottom) * share(x, from, to);
+                    }
+                }
+            }
+        }
+        left += glyph.width + SCORE_GAP;
+    }
+    ink.map(|line| line.map(|ink| level(255.0 * ink)))
+}
