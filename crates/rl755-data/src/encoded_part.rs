@@ -22,9 +22,11 @@ use rl755_run::{Input, RunLock, digest_file, write_atomically};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Dataset, DatasetManifest, EncoderSource, MANIFEST_FORMAT, ShardEntry, ShardWriter, Split,
+    Dataset, DatasetManifest, EncoderSource, MANIFEST_FORMAT, MANIFEST_NAME, ShardEntry,
+    ShardWriter, Split,
     manifest::{made_by, remove_stale_shards, retire_manifest},
     partition, shard_name,
+    temporary::clear_temporaries,
 };
 
 /// Which part of an encoded dataset to write, and where.
@@ -178,9 +180,6 @@ impl EncodedPart {
                 outer_shard_index: config.outer_shard_index,
                 num_outer_shards: config.num_outer_shards,
             })?;
-        for directory in [&config.out_dir, &parts] {
-            rl755_run::AtomicFile::remove_stale(directory).map_err(io_error(directory))?;
-        }
         let plan = Plan {
             name: config.out_name.clone(),
             num_outer_shards: config.num_outer_shards,
@@ -204,6 +203,10 @@ impl EncodedPart {
         }
         let manifest = PartManifest { format: MANIFEST_FORMAT, plan, shards };
         let part = Self { config, source, manifest, _lock: lock };
+        let mine: Vec<String> = part.sub_shards().into_iter().map(|shard| shard.file).collect();
+        clear_temporaries(&part.config.out_dir, |name| mine.iter().any(|file| file == name))
+            .map_err(io_error(&part.config.out_dir))?;
+        clear_temporaries(&parts, |name| path.ends_with(name)).map_err(io_error(&parts))?;
         part.write_manifest()?;
         Ok(part)
     }
@@ -275,6 +278,7 @@ impl EncodedPart {
         // Parts that finish at the same time take turns, so that the last one sees all others.
         let lock_path = out_dir.join("parts").join("merge.lock");
         let _lock = RunLock::take(&lock_path).map_err(io_error(&lock_path))?;
+        clear_temporaries(out_dir, |name| name == MANIFEST_NAME).map_err(io_error(out_dir))?;
         let mut shards = Vec::new();
         for outer in 0..self.config.num_outer_shards {
             let path = part_path(out_dir, outer, self.config.num_outer_shards);

@@ -4,31 +4,43 @@
 //! `data-schemas/` describes the records and the manifest. Files appear under their final name
 //! only when complete, and everything that is read is checked against its checksum.
 
+mod check;
+mod collect;
 mod dataset;
 mod encoded_part;
 mod encoded_record;
 mod frame_sampler;
 mod manifest;
+mod pack;
 mod partition;
 mod png_frame;
+mod policies;
+mod policy;
 pub mod proto;
 mod raw_record;
 pub mod record;
 mod rollout;
 mod schema;
+mod session;
 mod shard;
+mod temporary;
+mod verify;
 mod visit_order;
 mod window_sampler;
 
+pub use collect::{CollectConfig, CollectError, CollectReport, collect, is_collected};
 pub use dataset::{Dataset, DatasetError, Split, train_and_validation};
 pub use encoded_part::{EncodedPart, PartConfig, PartError, SubShard};
 pub use frame_sampler::{FrameSampler, FrameSamplerConfig, Observations};
 pub use manifest::{DatasetManifest, EncoderSource, MANIFEST_FORMAT, MANIFEST_NAME, ShardEntry};
+pub use pack::{CorruptRollout, OnCorrupt, PackConfig, PackError, PackReport, pack};
 pub use partition::partition;
 pub use png_frame::{FrameError, FrameShape, check_frame, decode_frame, encode_frame};
+pub use policy::{Policy, PolicyError, PolicyRegistry};
 pub use raw_record::RolloutRecorder;
 pub use record::{RecordError, RecordFault};
 pub use rollout::{EncodedRollout, Rollout};
 pub use schema::{SCHEMA_VERSION, SchemaError, StoredRollout};
 pub use shard::{ShardError, ShardWriter, shard_name};
+pub use verify::{Fault, Problem, VerifyError, VerifyReport, verify};
 pub use window_sampler::{WindowSampler, WindowSamplerConfig, Windows};

@@ -127,6 +127,11 @@ impl<R: Read> RecordReader<R> {
         self.offset
     }
 
+    /// The reader, wherever it stands.
+    pub fn into_inner(self) -> R {
+        self.reader
+    }
+
     /// The data of the next record, or `None` at the end of the file.
     ///
     /// After a wrong checksum of the data, reading can go on with the record that follows. After

@@ -1,0 +1,330 @@
+//! Collecting rollouts: a policy acts in an environment, on several threads.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
+    },
+    thread,
+};
+
+use rl755_env::{Env, EnvError, EnvRegistry, ObservationBuffer};
+use rl755_run::{AtomicFile, Interrupt, Progress, derive_seed};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    PolicyError, PolicyRegistry, RolloutRecorder, SchemaError,
+    record::write_record,
+    session::{Request, Session, has_complete_session, rollout_name, rollout_prefix},
+    temporary::clear_temporaries,
+};
+
+/// What to collect, and where.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CollectConfig {
+    /// The environment's id.
+    pub environment: String,
+    /// The policy's name.
+    pub policy: String,
+    /// How many rollouts this call adds, at least 1.
+    pub num_rollouts: u64,
+    /// Rollouts at a time, each on a thread of its own, at least 1. The rollouts do not depend on
+    /// it.
+    pub parallelism: usize,
+    /// The longest a rollout gets, in steps, at least 1. It is shorter where the task ends or the
+    /// environment's own time limit is reached.
+    pub max_steps: u64,
+    /// Where the rollouts go. Several processes may collect into one directory at once.
+    pub out_dir: PathBuf,
+    /// What every rollout's seed derives from.
+    pub seed: u64,
+}
+
+/// What a call to [`collect`] did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CollectReport {
+    /// The session it worked on. Its rollouts are called `rollout-SESSION-INDEX.tfrecord`.
+    pub session: u32,
+    /// Rollouts that an earlier process had collected in this session.
+    pub resumed: u64,
+    /// Rollouts that this call collected.
+    pub collected: u64,
+    /// Steps in the rollouts that this call collected.
+    pub steps: u64,
+    /// Whether it was asked to stop before the session was complete. The same call goes on.
+    pub interrupted: bool,
+}
+
+/// Rollouts could not be collected. Those that were finished before are kept.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CollectError {
+    /// A number in the config is 0.
+    #[error("{field} must be at least 1")]
+    Zero {
+        /// The field's name.
+        field: &'static str,
+    },
+    /// The environment could not be made, reset or stepped.
+    #[error(transparent)]
+    Environment(#[from] EnvError),
+    /// The policy could not be made.
+    #[error(transparent)]
+    Policy(#[from] PolicyError),
+    /// A rollout cannot be stored: a number is NaN or infinite, a frame has too many channels.
+    #[error("rollout {index} of session {session} cannot be stored: {source}")]
+    Rollout {
+        /// The session.
+        session: u32,
+        /// Which of its rollouts.
+        index: u64,
+        /// What is wrong.
+        source: SchemaError,
+    },
+    /// A thread panicked.
+    #[error("a thread that collects rollouts panicked: {message}")]
+    Panicked {
+        /// The panic's message.
+        message: String,
+    },
+    /// The file system said no.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file or directory.
+        path: PathBuf,
+        /// What it said.
+        source: io::Error,
+    },
+}
+
+/// Collects rollouts, each into a file of its own, `rollout-SESSION-INDEX.tfrecord`.
+///
+/// Each call is a session; a session for the same config that was interrupted or killed is gone on
+/// with. Its rollouts depend on the config's seed, the session's number and their index alone, not
+/// on threads, on other processes or on how often the session was interrupted.
+///
+/// # Errors
+/// When the config makes no sense, a name is unknown, the environment fails or panics, or the
+/// directory cannot be written.
+pub fn collect(
+    config: &CollectConfig,
+    environments: &EnvRegistry,
+    policies: &PolicyRegistry,
+    progress: &dyn Progress,
+    interrupt: &Interrupt,
+) -> Result<CollectReport, CollectError> {
+    let zero = |field| Err(CollectError::Zero { field });
+    match config {
+        CollectConfig { num_rollouts: 0, .. } => return zero("num_rollouts"),
+        CollectConfig { parallelism: 0, .. } => return zero("parallelism"),
+        CollectConfig { max_steps: 0, .. } => return zero("max_steps"),
+        _ => {}
+    }
+    // Wrong names are told before anything is written.
+    let env = environments.make(&config.environment)?;
+    let spec = env.spec().clone();
+    policies.make(&config.policy, &spec.action_space, 0)?;
+    let request = Request {
+        environment: spec,
+        policy: config.policy.clone(),
+        num_rollouts: config.num_rollouts,
+        max_steps: config.max_steps,
+        seed: config.seed,
+    };
+    let io = |path: &Path| {
+        let path = path.to_owned();
+        move |source| CollectError::Io { path, source }
+    };
+    let mut session = Session::claim(&config.out_dir, &request)
+        .map_err(|(path, source)| CollectError::Io { path, source })?;
+    let prefix = rollout_prefix(session.number);
+    clear_temporaries(&config.out_dir, |name| name.starts_with(&prefix))
+        .map_err(io(&config.out_dir))?;
+    let missing: Vec<u64> = (0..config.num_rollouts)
+        .filter(|&i| !config.out_dir.join(rollout_name(session.number, i)).exists())
+        .collect();
+    let run = Run {
+        config,
+        policies,
+        progress,
+        interrupt,
+        session: session.number,
+        next: AtomicUsize::new(0),
+        done: AtomicU64::new(config.num_rollouts - missing.len() as u64),
+        steps: AtomicU64::new(0),
+        stop: AtomicBool::new(false),
+        error: Mutex::new(None),
+        missing,
+    };
+    run.work(env, environments)?;
+    let resumed = config.num_rollouts - run.missing.len() as u64;
+    let done = run.done.load(Ordering::SeqCst);
+    let interrupted = done < config.num_rollouts;
+    if !interrupted {
+        session.complete().map_err(io(&config.out_dir))?;
+    }
+    Ok(CollectReport {
+        session: session.number,
+        resumed,
+        collected: done - resumed,
+        steps: run.steps.load(Ordering::SeqCst),
+        interrupted,
+    })
+}
+
+/// Whether a session for `config` is done in its directory, and [`collect`] would begin another.
+///
+/// # Errors
+/// When the directory cannot be read.
+pub fn is_collected(config: &CollectConfig) -> io::Result<bool> {
+    has_complete_session(&config.out_dir, |request| {
+        request.environment.id == config.environment
+            && request.policy == config.policy
+            && request.num_rollouts == config.num_rollouts
+            && request.max_steps == config.max_steps
+            && request.seed == config.seed
+    })
+}
+
+/// What the threads of a session share.
+struct Run<'a> {
+    config: &'a CollectConfig,
+    policies: &'a PolicyRegistry,
+    progress: &'a dyn Progress,
+    interrupt: &'a Interrupt,
+    session: u32,
+    /// Indices of the rollouts to collect, and which of them comes next.
+    missing: Vec<u64>,
+    next: AtomicUsize,
+    done: AtomicU64,
+    steps: AtomicU64,
+    /// Set when a thread failed.
+    stop: AtomicBool,
+    error: Mutex<Option<CollectError>>,
+}
+
+/// Sets a flag when dropped, also by a panic.
+struct SetOnDrop<'a>(&'a AtomicBool);
+
+impl Drop for SetOnDrop<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.store(true, Ordering::SeqCst);
+        }
+    }
+}
+
+impl Run<'_> {
+    /// Collects what is missing on the config's number of threads; `env` is the first one's.
+    fn work(&self, env: Box<dyn Env>, environments: &EnvRegistry) -> Result<(), CollectError> {
+        let threads = self.config.parallelism.min(self.missing.len());
+        let mut envs = vec![env];
+        while envs.len() < threads {
+            envs.push(environments.make(&self.config.environment)?);
+        }
+        envs.truncate(threads);
+        self.progress.set(self.done.load(Ordering::SeqCst), self.config.num_rollouts);
+        let panic = thread::scope(|scope| {
+            let threads: Vec<_> =
+                envs.into_iter().map(|env| scope.spawn(move || self.worker(env))).collect();
+            threads.into_iter().filter_map(|thread| thread.join().err()).next()
+        });
+        if let Some(payload) = panic {
+            return Err(CollectError::Panicked { message: panic_message(payload.as_ref()) });
+        }
+        let error = self.error.lock().unwrap_or_else(PoisonError::into_inner).take();
+        error.map_or(Ok(()), Err)
+    }
+
+    fn worker(&self, mut env: Box<dyn Env>) {
+        let _stop_others = SetOnDrop(&self.stop);
+        while !self.should_stop() {
+            let next = self.next.fetch_add(1, Ordering::SeqCst);
+            let Some(&index) = self.missing.get(next) else { return };
+            match self.rollout(env.as_mut(), index) {
+                Ok(Some(steps)) => {
+                    self.steps.fetch_add(steps, Ordering::SeqCst);
+                    let done = self.done.fetch_add(1, Ordering::SeqCst) + 1;
+                    self.progress.set(done, self.config.num_rollouts);
+                }
+                Ok(None) => return,
+                Err(error) => {
+                    self.stop.store(true, Ordering::SeqCst);
+                    let mut first = self.error.lock().unwrap_or_else(PoisonError::into_inner);
+                    first.get_or_insert(error);
+                    return;
+                }
+            }
+        }
+    }
+
+    fn should_stop(&self) -> bool {
+        self.interrupt.is_raised() || self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Collects rollout `index` and gives its steps; `None` when it was abandoned to stop.
+    fn rollout(&self, env: &mut dyn Env, index: u64) -> Result<Option<u64>, CollectError> {
+        let unstorable = |source| CollectError::Rollout { session: self.session, index, source };
+        let spec = env.spec().clone();
+        let number = u64::from(self.session) << 32 | index;
+        let seed = derive_seed(self.config.seed, "rollout", number);
+        let policy_seed = derive_seed(seed, "policy", 0);
+        let mut policy =
+            self.policies.make(&self.config.policy, &spec.action_space, policy_seed)?;
+        let mut action = vec![0.0; spec.action_space.width()];
+        let mut observation = ObservationBuffer::zeros(&spec.observation_space, 1);
+        let mut following = observation.clone();
+        let mut recorder = RolloutRecorder::new(spec, seed, &self.config.policy);
+        env.reset(Some(seed), observation.as_mut())?;
+        let (mut terminated, mut truncated) = (false, false);
+        while !terminated && !truncated {
+            if self.should_stop() {
+                return Ok(None);
+            }
+            policy.act(observation.as_ref(), &mut action);
+            let step = env.step(&action, following.as_mut())?;
+            recorder.push(observation.as_ref(), &action, step.reward as f32).map_err(unstorable)?;
+            std::mem::swap(&mut observation, &mut following);
+            terminated = step.terminated;
+            // A task that ends with the last step allowed is not cut off.
+            let at_limit = recorder.steps() as u64 >= self.config.max_steps;
+            truncated = step.truncated || (at_limit && !terminated);
+        }
+        let steps = recorder.steps() as u64;
+        let record = recorder.finish(terminated, truncated);
+        let path = self.config.out_dir.join(rollout_name(self.session, index));
+        write_rollout(&path, &record)
+            .map_err(|source| CollectError::Io { path: path.clone(), source })?;
+        Ok(Some(steps))
+    }
+}
+
+fn write_rollout(path: &Path, record: &[u8]) -> io::Result<()> {
+    let mut file = AtomicFile::create(path)?;
+    write_record(&mut file, record)?;
+    file.commit()
+}
+
+fn panic_message(payload: &(dyn std::any::Any + Send)) -> String {
+    payload
+        .downcast_ref::<&str>()
+        .map(|text| (*text).to_owned())
+        .or_else(|| payload.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "no message".to_owned())
+}
+
+/// The rollout files in `directory`, in the order of their sessions and indices.
+pub(crate) fn rollout_files(directory: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(directory)? {
+        let name = entry?.file_name();
+        if let Some(key) = name.to_str().and_then(crate::session::parse_rollout_name) {
+            files.push((key, directory.join(name)));
+        }
+    }
+    files.sort_unstable();
+    Ok(files.into_iter().map(|(_, path)| path).collect())
+}
