@@ -1,5 +1,8 @@
 //! What goes wrong with encoders.
 
+use std::path::PathBuf;
+
+use rl755_data::{DatasetError, PartError, ShardError};
 use rl755_run::{RunError, TrainingError};
 
 /// An encoder could not be made, trained, loaded or used.
@@ -32,9 +35,38 @@ pub enum EncoderError {
         /// What is wrong, with the value.
         reason: String,
     },
+    /// A setting of the stage that cannot be worked with.
+    #[error("{field} is {value}; it must be {expected}")]
+    Setting {
+        /// The setting.
+        field: &'static str,
+        /// Its value.
+        value: String,
+        /// What it must be.
+        expected: &'static str,
+    },
     /// No encoder of that name is registered.
     #[error(transparent)]
     Unknown(#[from] rl755_run::UnknownName),
+    /// The run has no such checkpoint.
+    #[error("{} has no checkpoint {}", path.display(),
+        number.map(|n| format!("model-{n:03}")).unwrap_or_default())]
+    NoCheckpoint {
+        /// The run directory.
+        path: PathBuf,
+        /// The checkpoint's number; `None` where there is none at all.
+        number: Option<u64>,
+    },
+    /// Two things that must fit each other do not.
+    #[error("the encoder in {} takes observations {expected}, the dataset has {found}", path.display())]
+    Misfit {
+        /// The encoder's run directory.
+        path: PathBuf,
+        /// The space it was trained on.
+        expected: String,
+        /// The dataset's space.
+        found: String,
+    },
     /// The run directory.
     #[error(transparent)]
     Run(#[from] RunError),
@@ -44,4 +76,21 @@ pub enum EncoderError {
     /// The weights.
     #[error(transparent)]
     Weights(#[from] rl755_nn::WeightsError),
+    /// The dataset that is read.
+    #[error(transparent)]
+    Dataset(#[from] DatasetError),
+    /// The encoded dataset that is written.
+    #[error(transparent)]
+    Part(#[from] PartError),
+    /// A shard of it.
+    #[error(transparent)]
+    Shard(#[from] ShardError),
+    /// A file that is neither.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the file system said.
+        source: std::io::Error,
+    },
 }

@@ -1,7 +1,50 @@
 //! Observation encoders: the VAEs of World Models, their training, and encoding rollouts.
+//!
+//! A model is a type that implements [`EncoderModel`]; an [`EncoderRegistry`] knows models by
+//! name, trains them in run directories, and loads what was trained as an [`ObservationEncoder`],
+//! which the later stages use without knowing the type. [`encode`] turns a raw dataset into an
+//! encoded one.
+//!
+//! ```
+//! use rl755_encoder::{EncoderRegistry, TrainEncoderConfig};
+//!
+//! let registry = EncoderRegistry::with_builtin();
+//! let config = TrainEncoderConfig { model: "vea-64".to_owned(), ..Default::default() };
+//! let error = registry.default_config(&config.model).unwrap_err();
+//! assert!(error.to_string().contains("did you mean `vae-64`?"));
+//! ```
 
+mod batches;
+mod context;
+mod conv_vae;
+mod encode;
 mod encoder;
 mod error;
+mod frames;
+mod frozen_conv;
+mod identity;
+mod input_form;
+mod layers;
+mod matrix_product;
+mod model;
+mod picture;
+mod registry;
+mod resize;
+mod run;
+mod spec;
+mod train_config;
+mod trained;
+mod training;
+mod vae;
+mod validation;
 
+pub use context::StageContext;
+pub use encode::{EncodeConfig, encode};
 pub use encoder::{ObservationEncoder, Representation};
 pub use error::EncoderError;
+pub use frames::{flatten_frames, frames};
+pub use identity::{Identity, IdentityConfig};
+pub use model::{CpuEncoder, EncoderModel, Latents};
+pub use registry::EncoderRegistry;
+pub use train_config::TrainEncoderConfig;
+pub use vae::{Vae64, Vae64Config, Vae96, Vae96Config};

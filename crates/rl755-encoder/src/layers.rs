@@ -1,0 +1,69 @@
+//! Layers with the weights that TensorFlow begins with.
+//!
+//! Both papers' code is TensorFlow, whose layers begin with Glorot's uniform weights (Glorot &
+//! Bengio 2010, equation 16) and zero biases.
+
+use burn::{
+    module::{Initializer, Param},
+    nn::{
+        Linear, LinearConfig,
+        conv::{Conv2d, Conv2dConfig, ConvTranspose2d, ConvTranspose2dConfig},
+    },
+    tensor::{Device, Tensor},
+};
+
+/// A square kernel and its stride.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Kernel {
+    pub(crate) size: usize,
+    pub(crate) stride: usize,
+}
+
+/// A kernel of `size` and `stride`.
+pub(crate) const fn kernel(size: usize, stride: usize) -> Kernel {
+    Kernel { size, stride }
+}
+
+/// Uniform in ±√(6 / (inputs + outputs)).
+fn glorot<const D: usize>(
+    shape: [usize; D],
+    inputs: usize,
+    outputs: usize,
+    device: &Device,
+) -> Param<Tensor<D>> {
+    let initializer = Initializer::XavierUniform { gain: 1.0 };
+    initializer.init_with(shape, Some(inputs), Some(outputs), device)
+}
+
+fn zeros(size: usize, device: &Device) -> Option<Param<Tensor<1>>> {
+    Some(Initializer::Zeros.init([size], device))
+}
+
+/// A convolution without padding.
+pub(crate) fn conv(from: usize, to: usize, kernel: Kernel, device: &Device) -> Conv2d {
+    let Kernel { size, stride } = kernel;
+    let mut layer = Conv2dConfig::new([from, to], [size; 2]).with_stride([stride; 2]).init(device);
+    let area = size * size;
+    layer.weight = glorot([to, from, size, size], from * area, to * area, device);
+    layer.bias = zeros(to, device);
+    layer
+}
+
+/// A transposed convolution without padding.
+pub(crate) fn deconv(from: usize, to: usize, kernel: Kernel, device: &Device) -> ConvTranspose2d {
+    let Kernel { size, stride } = kernel;
+    let mut layer =
+        ConvTranspose2dConfig::new([from, to], [size; 2]).with_stride([stride; 2]).init(device);
+    let area = size * size;
+    layer.weight = glorot([from, to, size, size], from * area, to * area, device);
+    layer.bias = zeros(to, device);
+    layer
+}
+
+/// A linear layer.
+pub(crate) fn linear(from: usize, to: usize, device: &Device) -> Linear {
+    let mut layer = LinearConfig::new(from, to).init(device);
+    layer.weight = glorot([from, to], from, to, device);
+    layer.bias = zeros(to, device);
+    layer
+}

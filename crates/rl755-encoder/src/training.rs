@@ -1,0 +1,277 @@
+//! Training an encoder in a run directory.
+
+use std::path::{Path, PathBuf};
+
+use burn::tensor::Device;
+use rl755_data::{Dataset, DatasetError, FrameSampler, FrameSamplerConfig};
+use rl755_nn::{Learner, Losses, first_not_finite, load_weights, num_parameters, save_weights};
+use rl755_run::{
+    Input, Manifest, Metrics, Outcome, Progress, RunDir, RunError, Trainee, TrainingConfig,
+    TrainingError, derive_seed, train as train_loop, write_atomically,
+};
+
+use crate::{
+    EncoderError, EncoderModel, StageContext, TrainEncoderConfig,
+    batches::Batches,
+    input_form::InputForm,
+    picture::side_by_side,
+    run::{RunConfig, STAGE},
+    spec::parse_config,
+    trained::values_of,
+    validation::{Validation, tensor},
+};
+
+/// Trains a model of the type `M`, whose hyper-parameters are `model_config`.
+pub(crate) fn train<M: EncoderModel>(
+    config: &TrainEncoderConfig,
+    model_config: serde_json::Value,
+    model_dir: &Path,
+    resume: bool,
+    context: &StageContext<'_>,
+) -> Result<Outcome, EncoderError> {
+    check(config)?;
+    let dataset = Dataset::open(&config.dataset)?;
+    dataset.expect_raw()?;
+    let space = dataset.manifest().environment.observation_space.clone();
+    let parsed = parse_config::<M>(&model_config)?;
+    let form = InputForm::new(M::NAME, &space, &M::input_space(&parsed, &space)?)?;
+    // Makes no weights yet, but says whether the config and the space are sound.
+    let parameters = num_parameters(&M::init(&parsed, form.input(), context.device)?);
+    let training = if parameters == 0 { no_training() } else { config.training.clone() };
+    let sampler = FrameSampler::new(dataset.split(&config.split)?, sampler_config(config))?;
+    let validation = validation(config, &dataset, context.progress)?;
+
+    let run_config = serde_json::to_value(RunConfig::new(config, model_config, space))
+        .map_err(|e| RunError::Damaged { path: model_dir.into(), reason: e.to_string() })?;
+    let input = Input { path: dataset.directory().to_owned(), digest: dataset.digest() };
+    let manifest = Manifest::begin(STAGE, M::NAME, config.seed, run_config, vec![input]);
+    let mut run = RunDir::begin(model_dir, manifest, resume)?;
+    if run.is_complete() {
+        context.progress.line(&format!("{} is complete already", model_dir.display()));
+        return Ok(Outcome::Complete);
+    }
+    let mut trainee = EncoderTrainee {
+        learner: learner::<M>(config, parameters, &parsed, &form, context.device),
+        batches: Batches::new(sampler, form.clone(), training.train_steps),
+        form,
+        device: context.device.clone(),
+        seed: config.seed,
+        validation,
+        picture: model_dir.join("reconstructions.png"),
+        progress: context.progress,
+        last: None,
+    };
+    let outcome =
+        train_loop(&mut run, &training, &mut trainee, context.progress, context.interrupt);
+    let outcome = outcome.map_err(unwrap_trainee)?;
+    if outcome == Outcome::Complete {
+        let measured = trainee.measured()?;
+        let mut results: serde_json::Map<_, _> =
+            measured.into_iter().map(|(name, value)| (name, value.into())).collect();
+        results.insert("parameters".to_owned(), parameters.into());
+        run.complete(results)?;
+    }
+    Ok(outcome)
+}
+
+fn check(config: &TrainEncoderConfig) -> Result<(), EncoderError> {
+    for (field, value) in [
+        ("batch_size", config.batch_size),
+        ("obs_sampled_per_rollout", config.obs_sampled_per_rollout),
+        ("shuffle_buffer", config.shuffle_buffer),
+    ] {
+        if value == 0 {
+            let expected = "at least 1";
+            return Err(EncoderError::Setting { field, value: value.to_string(), expected });
+        }
+    }
+    let rate = config.optimizer.learning_rate;
+    if !(rate.is_finite() && rate > 0.0) {
+        return Err(EncoderError::Setting {
+            field: "learning_rate",
+            value: rate.to_string(),
+            expected: "a number above 0",
+        });
+    }
+    Ok(())
+}
+
+/// A model without parameters is trained for one step, which does nothing.
+fn no_training() -> TrainingConfig {
+    TrainingConfig { train_steps: 1, save_every_n_steps: 1, log_every_n_steps: 1 }
+}
+
+fn sampler_config(config: &TrainEncoderConfig) -> FrameSamplerConfig {
+    FrameSamplerConfig {
+        batch_size: config.batch_size,
+        obs_sampled_per_rollout: config.obs_sampled_per_rollout,
+        shuffle_buffer: config.shuffle_buffer,
+        seed: derive_seed(config.seed, "batches", 0),
+    }
+}
+
+fn validation(
+    config: &TrainEncoderConfig,
+    dataset: &Dataset,
+    progress: &dyn Progress,
+) -> Result<Option<Validation>, EncoderError> {
+    if config.validation_observations == 0 {
+        return Ok(None);
+    }
+    let name = &config.validation_split;
+    let split = match dataset.split(name) {
+        Ok(split) if !split.is_empty() => split,
+        Ok(_) | Err(DatasetError::UnknownSplit { .. }) => {
+            progress.line(&format!("no validation: the dataset has no rollouts in `{name}`"));
+            return Ok(None);
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let seed = derive_seed(config.seed, "validation", 0);
+    Ok(Some(Validation::new(split, config.validation_observations, seed)?))
+}
+
+/// What steps: a learner, or a model that has nothing to learn.
+enum Model<M> {
+    Learning(Box<Learner<M>>),
+    Fixed(M),
+}
+
+fn learner<M: EncoderModel>(
+    config: &TrainEncoderConfig,
+    parameters: usize,
+    parsed: &M::Config,
+    form: &InputForm,
+    device: &Device,
+) -> Model<M> {
+    let init = |device: &Device| {
+        M::init(parsed, form.input(), device).expect("the same call gave a model just before")
+    };
+    if parameters == 0 {
+        return Model::Fixed(init(device));
+    }
+    let seed = derive_seed(config.seed, "weights", 0);
+    Model::Learning(Box::new(Learner::new(device, seed, &config.optimizer, init)))
+}
+
+/// An encoder in training.
+struct EncoderTrainee<'a, M> {
+    learner: Model<M>,
+    batches: Batches,
+    form: InputForm,
+    /// Without gradients.
+    device: Device,
+    seed: u64,
+    validation: Option<Validation>,
+    picture: PathBuf,
+    progress: &'a dyn Progress,
+    /// What validation measured last.
+    last: Option<Vec<(String, f64)>>,
+}
+
+impl<M: EncoderModel> EncoderTrainee<'_, M> {
+    fn inference_model(&self) -> M {
+        match &self.learner {
+            Model::Learning(learner) => learner.inference_model(),
+            Model::Fixed(model) => model.clone(),
+        }
+    }
+
+    /// What validation gives at the end; measured anew where an earlier process trained.
+    fn measured(&mut self) -> Result<Vec<(String, f64)>, TrainingError> {
+        if self.last.is_none() {
+            let model = self.inference_model();
+            self.paint(&model)?;
+            self.validate(&model);
+        }
+        Ok(self.last.clone().unwrap_or_default())
+    }
+
+    fn validate(&mut self, model: &M) -> Vec<(String, f64)> {
+        let Some(validation) = &self.validation else { return Vec::new() };
+        let measured = validation.measure(model, &self.form, &self.device);
+        if let Some(warning) = measured.collapse {
+            self.progress.line(&format!("warning: {warning}"));
+        }
+        self.last = Some(measured.values.clone());
+        measured.values
+    }
+
+    /// Writes the picture of frames beside their reconstructions, where there is one.
+    fn paint(&self, model: &M) -> Result<Option<crate::picture::Picture>, TrainingError> {
+        let Some(validation) = &self.validation else { return Ok(None) };
+        let frames = validation.frames(&self.form);
+        let rows = tensor(frames.clone(), self.form.input().width(), &self.device);
+        let Some(reconstructed) = model.reconstruct(model.represent(rows).mean) else {
+            return Ok(None);
+        };
+        let reconstructed = values_of(reconstructed, usize::MAX);
+        let picture = side_by_side(self.form.input(), &frames, &reconstructed)
+            .map_err(TrainingError::trainee)?;
+        if let Some(picture) = &picture {
+            write_atomically(&self.picture, &picture.png)?;
+        }
+        Ok(picture)
+    }
+}
+
+impl<M: EncoderModel> Trainee for EncoderTrainee<'_, M> {
+    fn step(&mut self, step: u64) -> Result<Vec<(String, f64)>, TrainingError> {
+        let rows = self.batches.rows(step - 1).map_err(TrainingError::trainee)?;
+        let width = self.form.input().width();
+        let losses =
+            |model: &M, device: &Device| -> Losses { model.losses(tensor(rows, width, device)) };
+        match &mut self.learner {
+            Model::Learning(learner) => {
+                learner.step(step, derive_seed(self.seed, "step", step), losses)
+            }
+            Model::Fixed(model) => Ok(losses(model, &self.device).metrics()),
+        }
+    }
+
+    fn save(&self, directory: &Path) -> Result<(), TrainingError> {
+        match &self.learner {
+            Model::Learning(learner) => learner.save(directory),
+            Model::Fixed(model) => save_weights(model, &directory.join("model.safetensors"))
+                .map_err(TrainingError::trainee),
+        }
+    }
+
+    fn load(&mut self, directory: &Path) -> Result<(), TrainingError> {
+        match &mut self.learner {
+            Model::Learning(learner) => learner.load(directory),
+            Model::Fixed(model) => load_weights(model, &directory.join("model.safetensors"))
+                .map_err(TrainingError::trainee),
+        }
+    }
+
+    fn checkpointed(
+        &mut self,
+        step: u64,
+        metrics: &mut Metrics,
+    ) -> Result<Vec<(String, f64)>, TrainingError> {
+        let model = self.inference_model();
+        if let Some(picture) = self.paint(&model)? {
+            metrics.image(step, "reconstructions", picture.size, &picture.png)?;
+        }
+        let values = self.validate(&model);
+        match values.iter().find(|(_, value)| !value.is_finite()) {
+            Some((name, _)) => {
+                let tensor = first_not_finite(&model).unwrap_or_else(|| name.clone());
+                Err(TrainingError::NotFinite { tensor, step })
+            }
+            None => Ok(values),
+        }
+    }
+}
+
+/// The dataset's own error where reading a batch failed.
+fn unwrap_trainee(error: TrainingError) -> EncoderError {
+    match error {
+        TrainingError::Trainee(inner) => match inner.downcast::<DatasetError>() {
+            Ok(error) => EncoderError::Dataset(*error),
+            Err(inner) => EncoderError::Training(TrainingError::Trainee(inner)),
+        },
+        error => EncoderError::Training(error),
+    }
+}
