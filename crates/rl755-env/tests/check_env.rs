@@ -83,11 +83,11 @@ impl Env for Faulty {
             _ => {}
         }
         let step = self.inner.step(allowed, ObservationMut::F32(values));
-        if self.fault == Fault::StepAfterEnd && self.started && step.is_err() && allowed.len() == 1
+        if self.fault == Fault::StepAfterEnd
+            && self.started
+            && matches!(step, Err(EnvError::ResetNeeded { .. }))
         {
-            if let Err(EnvError::ResetNeeded { .. }) = step {
-                return Ok(Step { terminated: true, ..Step::default() });
-            }
+            return Ok(Step { terminated: true, ..Step::default() });
         }
         let mut step = step?;
         match self.fault {
