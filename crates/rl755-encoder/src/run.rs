@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 
 use rl755_env::Space;
 use rl755_nn::OptimizerConfig;
-use rl755_run::{Checkpoints, Digest, Manifest, RunDir, RunError, TrainingConfig, digest_file};
+use rl755_run::{
+    Checkpoints, Digest, Manifest, RunDir, RunError, TrainingConfig, digest_bytes, digest_file,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::{EncoderError, TrainEncoderConfig};
@@ -85,10 +87,15 @@ impl EncoderRun {
         Ok(Self { path: path.to_owned(), config, weights: directory.join("model.safetensors") })
     }
 
-    /// What tells this encoder from others.
+    /// What tells this encoder from others: its weights, its config and what it takes.
     pub(crate) fn digest(&self) -> Result<Digest, EncoderError> {
-        digest_file(&self.weights)
-            .map_err(|source| EncoderError::Io { path: self.weights.clone(), source })
+        let weights = digest_file(&self.weights)
+            .map_err(|source| EncoderError::Io { path: self.weights.clone(), source })?;
+        let RunConfig { model, model_config, observation_space, .. } = &self.config;
+        let content = (weights, model, model_config, observation_space);
+        let text = serde_json::to_vec(&content)
+            .expect("strings, numbers and lists can always be written as JSON");
+        Ok(digest_bytes(&text))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::{marker::PhantomData, path::Path};
 
 use burn::tensor::Device;
-use rl755_nn::load_weights;
+use rl755_nn::{load_weights, num_parameters};
 use rl755_run::Outcome;
 
 use crate::{
@@ -76,7 +76,10 @@ impl<M: EncoderModel> EncoderSpec for Spec<M> {
         let input = M::input_space(&config, &run.config.observation_space)?;
         let form = InputForm::new(M::NAME, &run.config.observation_space, &input)?;
         let mut model = M::init(&config, &input, device)?;
-        load_weights(&mut model, &run.weights)?;
+        // burn writes a file without weights that it cannot read.
+        if num_parameters(&model) > 0 {
+            load_weights(&mut model, &run.weights)?;
+        }
         Ok(Box::new(TrainedEncoder::new(model.valid(), form, device)))
     }
 }

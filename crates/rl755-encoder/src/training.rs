@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use burn::tensor::Device;
 use rl755_data::{Dataset, DatasetError, FrameSampler, FrameSamplerConfig};
-use rl755_nn::{Learner, Losses, first_not_finite, load_weights, num_parameters, save_weights};
+use rl755_nn::{Learner, Losses, first_not_finite, num_parameters, save_weights};
 use rl755_run::{
     Input, Manifest, Metrics, Outcome, Progress, RunDir, RunError, Trainee, TrainingConfig,
     TrainingError, derive_seed, train as train_loop, write_atomically,
@@ -240,8 +240,7 @@ impl<M: EncoderModel> Trainee for EncoderTrainee<'_, M> {
     fn load(&mut self, directory: &Path) -> Result<(), TrainingError> {
         match &mut self.learner {
             Model::Learning(learner) => learner.load(directory),
-            Model::Fixed(model) => load_weights(model, &directory.join("model.safetensors"))
-                .map_err(TrainingError::trainee),
+            Model::Fixed(_) => Ok(()),
         }
     }
 

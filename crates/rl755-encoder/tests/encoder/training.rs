@@ -1,0 +1,167 @@
+//! Training is repeatable, resumable, and stops when it should.
+
+use std::fs;
+
+use burn::tensor::Device;
+use rl755_encoder::{EncoderRegistry, StageContext, TrainEncoderConfig};
+use rl755_run::{Interrupt, Outcome, Progress, RunDir, Silent};
+
+use crate::synthetic::{Place, train, weights};
+
+#[test]
+fn the_loss_falls_and_the_run_says_what_came_out() {
+    let place = Place::with_frames(12);
+    for model in ["vae-64", "vae-96"] {
+        let run = place.train(&place.narrow(model, 30), model);
+        let text = fs::read_to_string(run.join("metrics.jsonl")).unwrap();
+        let lines: Vec<serde_json::Value> =
+            text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let losses: Vec<f64> = lines.iter().filter_map(|l| l["loss"].as_f64()).collect();
+        let mean = |losses: &[f64]| losses.iter().sum::<f64>() / losses.len() as f64;
+        assert_eq!(losses.len(), 30);
+        assert!(mean(&losses[25..]) < 0.7 * mean(&losses[..5]), "{losses:?}");
+        for name in ["reconstruction", "kl", "gradient_norm"] {
+            assert!(lines[0][name].is_number(), "{name}");
+        }
+        let manifest = RunDir::read(&run, "train-encoder").unwrap();
+        assert_eq!(manifest.name, model);
+        assert!(manifest.results["parameters"].as_u64().unwrap() > 1000);
+        let validated: Vec<f64> =
+            lines.iter().filter_map(|l| l["validation_loss"].as_f64()).collect();
+        assert_eq!(validated.len(), 15);
+        assert_eq!(manifest.results["validation_loss"].as_f64(), validated.last().copied());
+        let picture = fs::read(run.join("reconstructions.png")).unwrap();
+        assert_eq!(&picture[1..4], b"PNG");
+    }
+}
+
+#[test]
+fn an_interrupted_training_ends_with_the_same_bits() {
+    let place = Place::with_frames(8);
+    let config = place.narrow("vae-64", 5);
+    let whole = place.train(&config, "whole");
+    let registry = EncoderRegistry::with_builtin();
+    let parts = place.path("parts");
+    for at in 1..5 {
+        let interrupt = Interrupt::new();
+        let raise = RaiseAt { step: at, interrupt: interrupt.clone() };
+        let device = Device::flex();
+        let context = StageContext { device: &device, progress: &raise, interrupt: &interrupt };
+        let outcome = registry.train(&config, &parts, true, &context).unwrap();
+        assert_eq!(outcome, Outcome::Interrupted { step: at });
+    }
+    assert_eq!(train(&registry, &config, &parts, &Interrupt::new()), Outcome::Complete);
+    for checkpoint in 1..=3 {
+        assert!(weights(&whole, checkpoint) == weights(&parts, checkpoint), "{checkpoint}");
+    }
+    let read =
+        |file: &str| (fs::read(whole.join(file)).unwrap(), fs::read(parts.join(file)).unwrap());
+    for file in ["metrics.jsonl", "reconstructions.png"] {
+        let (whole, parts) = read(file);
+        assert!(whole == parts, "{file}");
+    }
+    let results = |path| RunDir::read(path, "train-encoder").unwrap().results;
+    assert_eq!(results(&whole), results(&parts));
+    // A finished run has nothing more to do, and other work is refused.
+    assert_eq!(train(&registry, &config, &parts, &Interrupt::new()), Outcome::Complete);
+    let other = TrainEncoderConfig { batch_size: 9, ..config };
+    let error = attempt(&other, &parts);
+    assert!(error.contains("batch_size 9, was 8"), "{error}");
+}
+
+/// Asks for a stop once a step is done.
+struct RaiseAt {
+    step: u64,
+    interrupt: Interrupt,
+}
+
+impl Progress for RaiseAt {
+    fn set(&self, done: u64, _total: u64) {
+        if done == self.step {
+            self.interrupt.raise();
+        }
+    }
+}
+
+fn attempt(config: &TrainEncoderConfig, path: &std::path::Path) -> String {
+    let device = Device::flex();
+    let interrupt = Interrupt::new();
+    let context = StageContext { device: &device, progress: &Silent, interrupt: &interrupt };
+    let registry = EncoderRegistry::with_builtin();
+    registry.train(config, path, true, &context).unwrap_err().to_string()
+}
+
+#[test]
+fn the_number_of_threads_does_not_change_the_run() {
+    let place = Place::with_frames(8);
+    let config = place.narrow("vae-64", 3);
+    let runs = [1, 2, 3].map(|threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let run = pool.install(|| place.train(&config, &format!("run-{threads}")));
+        let metrics = fs::read(run.join("metrics.jsonl")).unwrap();
+        (weights(&run, 2), metrics)
+    });
+    assert!(runs[0] == runs[1] && runs[0] == runs[2]);
+}
+
+#[test]
+fn numbers_that_are_not_finite_stop_the_training() {
+    let place = Place::with_frames(8);
+    let mut config = place.narrow("vae-64", 10);
+    config.optimizer.learning_rate = 1e30;
+    let run = place.path("run");
+    let error = attempt(&config, &run);
+    assert!(error.contains("is not finite at step"), "{error}");
+    assert!(RunDir::read(&run, "train-encoder").is_err());
+}
+
+#[test]
+fn models_without_parameters_are_trained_in_a_moment() {
+    let place = Place::with_vectors(8);
+    let config = place.config("identity", 1000);
+    let run = place.train(&config, "run");
+    let manifest = RunDir::read(&run, "train-encoder").unwrap();
+    assert_eq!(manifest.results["parameters"], 0);
+    let encoder = EncoderRegistry::with_builtin().load(&run, None, &Device::flex()).unwrap();
+    assert_eq!(encoder.latent_size(), 4);
+}
+
+#[test]
+fn bad_input_leaves_no_run_behind() {
+    let place = Place::with_frames(8);
+    let vectors = Place::with_vectors(8);
+    let narrow = place.narrow("vae-64", 2);
+    let unknown_field = serde_json::json!({ "latent_sise": 3 });
+    for (config, expected) in [
+        (TrainEncoderConfig { model: "vae_64".into(), ..narrow.clone() }, "did you mean `vae-64`?"),
+        (
+            TrainEncoderConfig { model_config: unknown_field, ..narrow.clone() },
+            "config of vae-64: unknown field `latent_sise`",
+        ),
+        (TrainEncoderConfig { dataset: place.path("none"), ..narrow.clone() }, "is no dataset"),
+        (TrainEncoderConfig { split: "tain".into(), ..narrow.clone() }, "no split called `tain`"),
+        (TrainEncoderConfig { batch_size: 0, ..narrow.clone() }, "batch_size is 0"),
+        (
+            TrainEncoderConfig { dataset: vectors.dataset(), ..narrow.clone() },
+            "vae-64 takes frames, not Box(",
+        ),
+        (
+            place.config("identity", 2),
+            "identity takes vectors, not Box(0, 255, (24, 32, 3), uint8)",
+        ),
+    ] {
+        let path = place.path("refused");
+        let error = attempt(&config, &path);
+        assert!(error.contains(expected), "{error}");
+        assert!(!path.exists(), "{expected}");
+    }
+}
+
+#[test]
+fn a_dataset_without_validation_trains_without() {
+    let place = Place::with_frames(1);
+    let run = place.train(&place.narrow("vae-64", 2), "run");
+    let manifest = RunDir::read(&run, "train-encoder").unwrap();
+    assert!(!manifest.results.contains_key("validation_loss"));
+    assert!(!run.join("reconstructions.png").exists());
+}
