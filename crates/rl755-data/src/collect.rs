@@ -21,6 +21,13 @@ use crate::{
     temporary::clear_temporaries,
 };
 
+/// The most rollouts of a session, as their names have 6 digits.
+const MAX_ROLLOUTS: u64 = 1_000_000;
+/// The most threads of a process.
+const MAX_THREADS: u64 = 4096;
+/// The longest rollout that fits into a record, at 2 KB a step.
+const MAX_STEPS: u64 = 1_000_000;
+
 /// What to collect, and where.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -29,13 +36,13 @@ pub struct CollectConfig {
     pub environment: String,
     /// The policy's name.
     pub policy: String,
-    /// How many rollouts this call adds, at least 1.
+    /// How many rollouts this call adds, 1 to 1,000,000.
     pub num_rollouts: u64,
-    /// Rollouts at a time, each on a thread of its own, at least 1. The rollouts do not depend on
+    /// Rollouts at a time, each on a thread of its own, 1 to 4,096. The rollouts do not depend on
     /// it.
     pub parallelism: usize,
-    /// The longest a rollout gets, in steps, at least 1. It is shorter where the task ends or the
-    /// environment's own time limit is reached.
+    /// The longest a rollout gets, in steps, 1 to 1,000,000. It is shorter where the task ends or
+    /// the environment's own time limit is reached.
     pub max_steps: u64,
     /// Where the rollouts go. Several processes may collect into one directory at once.
     pub out_dir: PathBuf,
@@ -62,11 +69,15 @@ pub struct CollectReport {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CollectError {
-    /// A number in the config is 0.
-    #[error("{field} must be at least 1")]
-    Zero {
+    /// A number in the config makes no sense.
+    #[error("{field} is {value}; it must be from 1 to {most}")]
+    Config {
         /// The field's name.
         field: &'static str,
+        /// Its value.
+        value: u64,
+        /// The greatest it can be.
+        most: u64,
     },
     /// The environment could not be made, reset or stepped.
     #[error(transparent)]
@@ -116,13 +127,7 @@ pub fn collect(
     progress: &dyn Progress,
     interrupt: &Interrupt,
 ) -> Result<CollectReport, CollectError> {
-    let zero = |field| Err(CollectError::Zero { field });
-    match config {
-        CollectConfig { num_rollouts: 0, .. } => return zero("num_rollouts"),
-        CollectConfig { parallelism: 0, .. } => return zero("parallelism"),
-        CollectConfig { max_steps: 0, .. } => return zero("max_steps"),
-        _ => {}
-    }
+    check_config(config)?;
     // Wrong names are told before anything is written.
     let env = environments.make(&config.environment)?;
     let spec = env.spec().clone();
@@ -173,6 +178,19 @@ pub fn collect(
         steps: run.steps.load(Ordering::SeqCst),
         interrupted,
     })
+}
+
+fn check_config(config: &CollectConfig) -> Result<(), CollectError> {
+    for (field, value, most) in [
+        ("num_rollouts", config.num_rollouts, MAX_ROLLOUTS),
+        ("parallelism", config.parallelism as u64, MAX_THREADS),
+        ("max_steps", config.max_steps, MAX_STEPS),
+    ] {
+        if !(1..=most).contains(&value) {
+            return Err(CollectError::Config { field, value, most });
+        }
+    }
+    Ok(())
 }
 
 /// Whether a session for `config` is done in its directory, and [`collect`] would begin another.

@@ -1,0 +1,354 @@
+//! Sampling: what batches hold, reproducibility, resuming, rollouts that are too short.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod support;
+
+use std::{collections::BTreeMap, path::Path};
+
+use ndarray::{Array2, s};
+use rl755_data::{
+    CollectConfig, Dataset, DatasetError, EncodedPart, EncodedRollout, EncoderSource, FrameSampler,
+    FrameSamplerConfig, Observations, PartConfig, Rollout, StoredRollout, WindowSampler,
+    WindowSamplerConfig,
+};
+use rl755_run::digest_bytes;
+use support::*;
+
+fn frame_sampler(directory: &Path, config: FrameSamplerConfig) -> FrameSampler {
+    let dataset = Dataset::open(&directory.join("data")).unwrap();
+    FrameSampler::new(dataset.split("train").unwrap(), config).unwrap()
+}
+
+/// Every frame of the train split, with its rollout and step.
+fn frames(directory: &Path) -> BTreeMap<Vec<u8>, (usize, usize)> {
+    let train = Dataset::open(&directory.join("data")).unwrap().split("train").unwrap();
+    let mut frames = BTreeMap::new();
+    for (index, rollout) in train.rollouts::<Rollout>().enumerate() {
+        for (step, frame) in rollout.unwrap().frames().unwrap().outer_iter().enumerate() {
+            frames.insert(frame.iter().copied().collect(), (index, step));
+        }
+    }
+    frames
+}
+
+/// Rollout and step of each observation of a batch.
+fn identify(
+    frames: &BTreeMap<Vec<u8>, (usize, usize)>,
+    batch: Observations,
+) -> Vec<(usize, usize)> {
+    let Observations::Frames(batch) = batch else { panic!("frames") };
+    batch.outer_iter().map(|f| frames[&f.iter().copied().collect::<Vec<u8>>()]).collect()
+}
+
+#[test]
+fn each_visit_of_a_rollout_takes_different_steps_and_each_epoch_visits_all() {
+    let directory = tempfile::tempdir().unwrap();
+    dataset(directory.path(), |c| c.num_rollouts = 12);
+    let frames = frames(directory.path());
+    // 9 rollouts, 4 observations each, 3 rollouts shuffled together: an epoch is 12 batches of 3.
+    let sampler = frame_sampler(
+        directory.path(),
+        FrameSamplerConfig {
+            batch_size: 3,
+            obs_sampled_per_rollout: 4,
+            shuffle_buffer: 12,
+            seed: 1,
+        },
+    );
+    let epoch = |epoch: u64| -> Vec<(usize, usize)> {
+        (12 * epoch..12 * (epoch + 1))
+            .flat_map(|step| identify(&frames, sampler.batch(step).unwrap()))
+            .collect()
+    };
+    let first = epoch(0);
+    for rollout in 0..9 {
+        let mut steps: Vec<_> = first.iter().filter(|(r, _)| *r == rollout).collect();
+        steps.sort_unstable();
+        steps.dedup();
+        assert_eq!(steps.len(), 4, "rollout {rollout}");
+    }
+    assert!(first[..12].windows(2).filter(|p| p[0].0 != p[1].0).count() > 3, "shuffled: {first:?}");
+    assert_ne!(first, epoch(1));
+    assert_eq!(first, epoch(0));
+}
+
+#[test]
+fn a_batch_depends_on_the_seed_and_the_step_alone() {
+    let directory = tempfile::tempdir().unwrap();
+    dataset(directory.path(), |_| {});
+    // Batches that straddle blocks of one rollout, and rollouts shorter than their sample.
+    let config = FrameSamplerConfig {
+        batch_size: 25,
+        obs_sampled_per_rollout: 10,
+        shuffle_buffer: 1,
+        seed: 3,
+    };
+    let sampler = frame_sampler(directory.path(), config.clone());
+    let forwards: Vec<_> = (0..8).map(|step| sampler.batch(step).unwrap()).collect();
+    let resumed = frame_sampler(directory.path(), config.clone());
+    for step in [7, 2, 5, 0] {
+        assert_eq!(resumed.batch(step as u64).unwrap(), forwards[step]);
+    }
+    let one_thread = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    let again = frame_sampler(directory.path(), config.clone());
+    assert_eq!(one_thread.install(|| again.batch(4).unwrap()), forwards[4]);
+    let other = frame_sampler(directory.path(), FrameSamplerConfig { seed: 4, ..config });
+    assert_ne!(other.batch(0).unwrap(), forwards[0]);
+}
+
+#[test]
+fn vectors_are_sampled_like_frames() {
+    let directory = tempfile::tempdir().unwrap();
+    dataset(directory.path(), |c| {
+        c.environment = "CartPole-v1".to_owned();
+        c.max_steps = 20;
+    });
+    let sampler = frame_sampler(
+        directory.path(),
+        FrameSamplerConfig {
+            batch_size: 7,
+            obs_sampled_per_rollout: 5,
+            shuffle_buffer: 10,
+            seed: 0,
+        },
+    );
+    let train = Dataset::open(&directory.path().join("data")).unwrap().split("train").unwrap();
+    let mut known = Vec::new();
+    for rollout in train.rollouts::<Rollout>() {
+        let rollout = rollout.unwrap();
+        let rl755_env::ObservationBuffer::F32(values) = rollout.observations else { panic!() };
+        known.extend(values.chunks(4).map(<[f32]>::to_vec));
+    }
+    for step in 0..10 {
+        let Observations::Vectors(batch) = sampler.batch(step).unwrap() else { panic!("vectors") };
+        assert_eq!(batch.dim(), (7, 4));
+        assert!(batch.rows().into_iter().all(|row| known.contains(&row.to_vec())));
+    }
+}
+
+#[test]
+fn damage_in_a_shard_is_an_error_that_names_it() {
+    let directory = tempfile::tempdir().unwrap();
+    dataset(directory.path(), |c| c.num_rollouts = 1);
+    let shard = directory.path().join("data/stripes.tfrecord-00000-of-00001");
+    let mut bytes = std::fs::read(&shard).unwrap();
+    bytes[300] ^= 1;
+    std::fs::write(&shard, bytes).unwrap();
+    let error =
+        frame_sampler(directory.path(), FrameSamplerConfig::default()).batch(0).unwrap_err();
+    assert!(matches!(error, DatasetError::Record { .. }), "{error}");
+    assert!(error.to_string().contains("stripes.tfrecord-00000-of-00001: record 0 at byte 0"));
+}
+
+/// Replaces observations by recognisable latents: rollout, step.
+fn encode(rollout: &Rollout, index: usize, encoder: &EncoderSource) -> EncodedRollout {
+    let steps = rollout.steps();
+    let latents =
+        Array2::from_shape_fn((steps, 2), |(t, i)| if i == 0 { index as f32 } else { t as f32 });
+    EncodedRollout {
+        environment: rollout.environment.clone(),
+        seed: rollout.seed,
+        policy: rollout.policy.clone(),
+        encoder: encoder.digest.clone(),
+        std_devs: latents.mapv(|v| v + 0.5),
+        latents,
+        actions: rollout.actions.clone(),
+        rewards: rollout.rewards.clone(),
+        terminated: rollout.terminated,
+        truncated: rollout.truncated,
+    }
+}
+
+fn encoder() -> EncoderSource {
+    EncoderSource {
+        name: "test".to_owned(),
+        path: "encoder".into(),
+        digest: digest_bytes(b"weights"),
+        latent_width: 2,
+    }
+}
+
+/// Writes part `outer` of `(outer, sub)` shards; gives the dataset where it was the last.
+fn encode_part(
+    directory: &Path,
+    out: &str,
+    (outer, sub): (usize, usize),
+    index: usize,
+) -> Option<Dataset> {
+    let source = Dataset::open(&directory.join("data")).unwrap().split("all").unwrap();
+    let config = PartConfig {
+        out_dir: directory.join(out),
+        out_name: "latents".to_owned(),
+        num_outer_shards: outer,
+        outer_shard_index: index,
+        num_sub_shards: sub,
+    };
+    let mut part = EncodedPart::begin(config, source, encoder()).unwrap();
+    for shard in part.remaining() {
+        let mut writer = part.writer(&shard).unwrap();
+        for index in shard.rollouts.clone() {
+            let rollout = part.source().rollout(index).unwrap();
+            writer.push(&encode(&rollout, index, &encoder())).unwrap();
+        }
+        part.finish_shard(&shard, writer).unwrap();
+    }
+    part.finish().unwrap()
+}
+
+#[test]
+fn parts_in_any_order_give_the_dataset_of_one_part() {
+    let directory = tempfile::tempdir().unwrap();
+    dataset(directory.path(), |c| c.num_rollouts = 11);
+    let one = encode_part(directory.path(), "one", (1, 12), 0).expect("the only part");
+    for index in [2, 0, 3] {
+        assert!(encode_part(directory.path(), "parts", (4, 3), index).is_none());
+    }
+    let parts = encode_part(directory.path(), "parts", (4, 3), 1).expect("the last part");
+    assert_eq!(parts.digest(), one.digest());
+    assert_eq!(files(one.directory()), files(parts.directory()));
+    assert_eq!(parts.split("validation").unwrap().range(), 8..11);
+    let rollout: EncodedRollout = parts.rollout(9).unwrap();
+    assert_eq!(rollout.latents[[3, 0]], 9.0);
+    let pattern = parts.directory().to_str().unwrap();
+    assert!(rl755_data::verify(pattern, 1, &rl755_run::Silent).unwrap().is_clean());
+}
+
+#[test]
+fn a_part_goes_on_where_it_was_and_mends_damage() {
+    let directory = tempfile::tempdir().unwrap();
+    dataset(directory.path(), |_| {});
+    let whole = encode_part(directory.path(), "out", (1, 3), 0).unwrap();
+    let before = files(whole.directory());
+    let shard = whole.directory().join("latents.tfrecord-00001-of-00003");
+    std::fs::write(&shard, b"damaged").unwrap();
+    let source = Dataset::open(&directory.path().join("data")).unwrap().split("all").unwrap();
+    let config = PartConfig {
+        out_dir: whole.directory().to_owned(),
+        out_name: "latents".to_owned(),
+        num_outer_shards: 1,
+        outer_shard_index: 0,
+        num_sub_shards: 3,
+    };
+    let part = EncodedPart::begin(config.clone(), source.clone(), encoder()).unwrap();
+    let remaining: Vec<_> = part.remaining().into_iter().map(|s| s.index).collect();
+    assert_eq!(remaining, [1]);
+    let busy = EncodedPart::begin(config.clone(), source.clone(), encoder()).unwrap_err();
+    assert!(busy.to_string().contains("another process is at work on part 0 of 1"), "{busy}");
+    drop(part);
+    encode_part(directory.path(), "out", (1, 3), 0).unwrap();
+    assert_eq!(files(whole.directory()), before);
+    // Another encoder: nothing of the old one is kept.
+    let other = EncoderSource { digest: digest_bytes(b"others"), ..encoder() };
+    let part = EncodedPart::begin(config, source, other).unwrap();
+    assert_eq!(part.remaining().len(), 3);
+}
+
+#[test]
+fn another_plan_replaces_the_encoded_dataset() {
+    let directory = tempfile::tempdir().unwrap();
+    dataset(directory.path(), |_| {});
+    encode_part(directory.path(), "out", (1, 3), 0).unwrap();
+    encode_part(directory.path(), "out", (1, 2), 0).unwrap();
+    let out = directory.path().join("out");
+    // Two shards and the manifest.
+    assert_eq!(files(&out).len(), 3);
+    assert_eq!(Dataset::open(&out).unwrap().len(), 6);
+}
+
+fn window_config(length: usize) -> WindowSamplerConfig {
+    WindowSamplerConfig { batch_size: 5, length, seed: 2 }
+}
+
+#[test]
+fn windows_are_consecutive_steps_and_include_the_last_ones() {
+    let directory = tempfile::tempdir().unwrap();
+    dataset(directory.path(), |c| c.num_rollouts = 10);
+    let dataset = encode_part(directory.path(), "out", (1, 2), 0).unwrap();
+    let sampler = WindowSampler::new(&dataset.split("all").unwrap(), window_config(4)).unwrap();
+    assert_eq!(sampler.too_short(), 0);
+    let mut starts: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for step in 0..200 {
+        let windows = sampler.batch(step);
+        for row in 0..5 {
+            let latents = windows.latents.slice(s![row, .., ..]);
+            let (index, start) = (latents[[0, 0]] as usize, latents[[0, 1]] as usize);
+            let rollout = &sampler.rollouts()[index];
+            assert_eq!(latents, rollout.latents.slice(s![start..start + 4, ..]));
+            let std_devs = windows.std_devs.slice(s![row, .., ..]);
+            assert_eq!(std_devs, rollout.std_devs.slice(s![start..start + 4, ..]));
+            let actions = windows.actions.slice(s![row, .., ..]);
+            assert_eq!(actions, rollout.actions.slice(s![start..start + 4, ..]));
+            assert_eq!(windows.rewards.row(row).to_vec(), rollout.rewards[start..start + 4]);
+            let ends = rollout.terminated && start + 4 == rollout.steps();
+            assert_eq!(windows.terminals.row(row).to_vec(), [0.0, 0.0, 0.0, f32::from(ends)]);
+            starts.entry(index).or_default().push(start);
+        }
+    }
+    for (index, rollout) in sampler.rollouts().iter().enumerate() {
+        let drawn = &starts[&index];
+        assert_eq!(drawn.len(), 100, "each epoch visits each rollout once");
+        assert_eq!(*drawn.iter().max().unwrap(), rollout.steps() - 4);
+        assert_eq!(*drawn.iter().min().unwrap(), 0);
+    }
+    let resumed = WindowSampler::new(&dataset.split("all").unwrap(), window_config(4)).unwrap();
+    assert_eq!(resumed.batch(77), sampler.batch(77));
+}
+
+#[test]
+fn rollouts_shorter_than_a_window_are_left_out_and_counted() {
+    let directory = tempfile::tempdir().unwrap();
+    dataset(directory.path(), |c| c.num_rollouts = 10);
+    let dataset = encode_part(directory.path(), "out", (1, 1), 0).unwrap();
+    let all = dataset.split("all").unwrap();
+    let lengths: Vec<usize> =
+        all.rollouts::<EncodedRollout>().map(|r| r.unwrap().steps()).collect();
+    let short = lengths.iter().filter(|&&n| n < 7).count();
+    assert!(short > 0 && short < 10, "{lengths:?}");
+    let sampler = WindowSampler::new(&all, window_config(7)).unwrap();
+    assert_eq!((sampler.too_short(), sampler.rollouts().len()), (short, 10 - short));
+    let error = WindowSampler::new(&all, window_config(9)).unwrap_err().to_string();
+    assert!(
+        error.contains("none of the 10 rollouts of the split `all` has the 9 steps"),
+        "{error}"
+    );
+    assert!(error.contains("the longest has 8"), "{error}");
+}
+
+#[test]
+fn the_kind_of_dataset_is_checked() {
+    let directory = tempfile::tempdir().unwrap();
+    dataset(directory.path(), |_| {});
+    let encoded = encode_part(directory.path(), "out", (1, 1), 0).unwrap();
+    let raw = Dataset::open(&directory.path().join("data")).unwrap();
+    let error = WindowSampler::new(&raw.split("train").unwrap(), window_config(2)).unwrap_err();
+    assert!(error.to_string().contains("holds raw rollouts; encoded ones are needed"), "{error}");
+    let split = encoded.split("train").unwrap();
+    let error = FrameSampler::new(split, FrameSamplerConfig::default()).unwrap_err();
+    assert!(error.to_string().contains("holds encoded rollouts; raw ones are needed"), "{error}");
+    let error = raw.rollout::<EncodedRollout>(0).unwrap_err();
+    assert!(error.to_string().contains("observations are stored as `png`"), "{error}");
+    let error = raw.split("test").unwrap_err().to_string();
+    assert!(
+        error.contains("no split called `test`; it has `train`, `validation`, `all`"),
+        "{error}"
+    );
+    let error = Dataset::open(directory.path()).unwrap_err();
+    assert!(matches!(error, DatasetError::NotADataset { .. }), "{error}");
+}
+
+#[test]
+fn records_round_trip_and_are_the_same_bytes_each_time() {
+    let directory = tempfile::tempdir().unwrap();
+    dataset(directory.path(), |_: &mut CollectConfig| {});
+    let raw: Rollout = Dataset::open(&directory.path().join("data")).unwrap().rollout(1).unwrap();
+    let record = raw.to_record().unwrap();
+    assert_eq!(record, raw.to_record().unwrap());
+    assert_eq!(Rollout::from_record(record.into()).unwrap(), raw);
+    let encoded = encode(&raw, 1, &encoder());
+    let record = encoded.to_record().unwrap();
+    assert_eq!(EncodedRollout::from_record(record.into()).unwrap(), encoded);
+    let mut broken = encoded;
+    broken.std_devs[[2, 1]] = f32::NAN;
+    let error = broken.to_record().unwrap_err().to_string();
+    assert_eq!(error, "`observation_std_devs` of step 2 is NaN");
+}
