@@ -1,2 +1,20 @@
-//! xtask
-fn main() {}
+//! `cargo xtask`: the whole recipe from one command, and the project's chores.
+
+// A program for people: its results go to stdout.
+#![allow(clippy::print_stdout)]
+
+mod child;
+mod ci;
+mod command;
+mod file_size;
+mod golden;
+mod libtorch;
+mod pipeline;
+mod setup;
+mod test;
+mod test_tch;
+mod workspace;
+
+fn main() -> std::process::ExitCode {
+    command::run()
+}

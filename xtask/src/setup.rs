@@ -1,0 +1,134 @@
+//! `cargo xtask setup`: what only some chores need. Everything goes into the target directory.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, ExitCode},
+};
+
+use anyhow::{Context, bail};
+
+use crate::{libtorch, workspace};
+
+/// Packages of the environment that golden data of environments and CMA-ES are made in.
+const GYMNASIUM: [&str; 5] = ["gymnasium==1.4.0", "box2d==2.3.10", "pygame==2.6.1", "numpy", "cma"];
+
+/// Packages of the environment that golden data of file formats are made in. On its own: it wants
+/// another NumPy.
+const TENSORFLOW: [&str; 1] = ["tensorflow-cpu==2.21.0"];
+
+/// The LibTorch that burn's `tch` is made for, as it is in PyTorch's package, and the two libraries
+/// of NVIDIA's that it is linked to though the CPU needs none of them.
+const LIBTORCH: [&str; 3] =
+    ["torch==2.9.1", "nvidia-cuda-cupti-cu12==12.8.90", "nvidia-cuda-runtime-cu12==12.8.90"];
+
+/// Libraries in PyTorch's package, 2 GB of them, that the CPU does not need.
+const GPU_LIBRARIES: [&str; 4] =
+    ["libtorch_cuda", "libc10_cuda", "libtorch_nvshmem", "libcaffe2_nvrtc"];
+
+/// Set up what only some chores need: Python's peers for golden data, LibTorch for the device tch
+///
+/// Neither building, testing nor the pipeline on the CPU needs any of it.
+#[derive(clap::Args)]
+#[group(required = true, multiple = true)]
+pub(crate) struct Setup {
+    /// Gymnasium and its friends, for `cargo xtask golden` (300 MB)
+    #[arg(long)]
+    python: bool,
+    /// TensorFlow, to read our TFRecords with (1.5 GB)
+    #[arg(long)]
+    tensorflow: bool,
+    /// LibTorch 2.9 for the CPU, for `cargo xtask test-tch` and `--device tch` (a download of 0.9
+    /// GB; Linux on x86-64)
+    #[arg(long)]
+    libtorch: bool,
+}
+
+impl Setup {
+    /// Sets up what was asked for.
+    pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
+        if self.python {
+            virtual_environment("rl", &GYMNASIUM)?;
+        }
+        if self.tensorflow {
+            virtual_environment("tf", &TENSORFLOW)?;
+        }
+        if self.libtorch {
+            unpack_libtorch()?;
+            println!("\n`cargo xtask test-tch` and `--device tch` find it. For cargo itself:");
+            for (name, value) in libtorch::environment()? {
+                println!("  export {name}={value}");
+            }
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// The Python that has Gymnasium.
+pub(crate) fn python_with_gymnasium() -> anyhow::Result<PathBuf> {
+    let python = environment("rl").join("bin/python");
+    if !python.exists() {
+        bail!("{} is not there: run `cargo xtask setup --python`", python.display());
+    }
+    Ok(python)
+}
+
+/// `python`, to compute with: NumPy's BLAS picks its kernels for this processor itself.
+pub(crate) fn numeric(python: &Path) -> Command {
+    let mut command = Command::new(python);
+    command.env_remove("OPENBLAS_CORETYPE").env_remove("OPENBLAS_L2_SIZE");
+    command
+}
+
+fn environment(name: &str) -> PathBuf {
+    workspace::target_dir().join("python").join(name)
+}
+
+/// Makes the virtual environment `name` with `packages`, or brings it up to date.
+fn virtual_environment(name: &str, packages: &[&str]) -> anyhow::Result<()> {
+    let directory = environment(name);
+    let python = directory.join("bin/python");
+    if !python.exists() {
+        let mut command = Command::new("python3");
+        workspace::run(command.args(["-m", "venv"]).arg(&directory))?;
+    }
+    let mut command = Command::new(&python);
+    command.args(["-m", "pip", "install", "--disable-pip-version-check"]).args(packages);
+    workspace::run(&mut command)
+}
+
+/// Takes LibTorch for the CPU out of PyTorch's package.
+fn unpack_libtorch() -> anyhow::Result<()> {
+    if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
+        bail!("only for Linux on x86-64; elsewhere install LibTorch 2.9 and set LIBTORCH to it");
+    }
+    let directory = libtorch::directory();
+    if directory.join("torch/lib").is_dir() {
+        println!("LibTorch is in {} already", directory.display());
+        return Ok(());
+    }
+    // Unpacked under another name, so that half of it is not taken for all.
+    let making = directory.with_file_name("libtorch.making");
+    let wheels = making.join("wheels");
+    let mut command = Command::new("python3");
+    command.args(["-m", "pip", "download", "--no-deps", "--disable-pip-version-check", "--dest"]);
+    workspace::run(command.arg(&wheels).args(LIBTORCH))?;
+    for entry in fs::read_dir(&wheels)? {
+        let mut command = Command::new("python3");
+        command.args(["-m", "zipfile", "-e"]).arg(entry?.path()).arg(&making);
+        workspace::run(&mut command)?;
+    }
+    fs::remove_dir_all(&wheels)?;
+    let libraries = making.join("torch/lib");
+    let entries = fs::read_dir(&libraries)
+        .with_context(|| format!("PyTorch's package has no {}", libraries.display()))?;
+    for entry in entries {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if GPU_LIBRARIES.iter().any(|library| name.starts_with(library)) {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    fs::rename(&making, &directory)?;
+    Ok(())
+}
