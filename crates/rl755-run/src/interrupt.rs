@@ -1,9 +1,16 @@
 //! Ctrl-C and SIGTERM as a flag that long work looks at.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
 };
+
+/// Signals this close together are one request: Ctrl-C reaches a whole process group, and a
+/// program that started another one forwards it as well.
+const ONE_REQUEST: Duration = Duration::from_secs(1);
 
 /// Says whether the user or the cluster asked the program to stop.
 ///
@@ -17,15 +24,19 @@ impl Interrupt {
         Self::default()
     }
 
-    /// A flag that Ctrl-C, SIGTERM and SIGHUP set. A second signal ends the process at once.
+    /// A flag that Ctrl-C, SIGTERM and SIGHUP set. A second signal, at least a second later, ends
+    /// the process at once.
     ///
     /// # Errors
     /// When a handler is already installed in this process.
     pub fn on_signals() -> Result<Self, ctrlc::Error> {
         let interrupt = Self::new();
         let flag = interrupt.0.clone();
+        let mut first = None;
         ctrlc::set_handler(move || {
-            if flag.swap(true, Ordering::SeqCst) {
+            flag.store(true, Ordering::SeqCst);
+            let first = *first.get_or_insert_with(Instant::now);
+            if first.elapsed() >= ONE_REQUEST {
                 std::process::exit(130);
             }
         })?;
