@@ -26,6 +26,16 @@ enum Argument {
     Below(String),
 }
 
+impl Argument {
+    fn text(&self, out: &Path) -> Option<String> {
+        match self {
+            Self::Switch => None,
+            Self::Text(text) => Some(text.clone()),
+            Self::Below(path) => Some(out.join(path).to_string_lossy().into_owned()),
+        }
+    }
+}
+
 impl CommandLine {
     /// What the stage is asked to do: the part of its command line that decides about the results.
     /// Seeds belong to it; devices, threads and where the pipeline's directory is do not.
@@ -131,28 +141,30 @@ impl CommandLine {
         Ok(())
     }
 
-    /// The flags as the stage's record keeps them: the same wherever the pipeline's directory is.
+    /// The flags with their values as the stage's record keeps them: the same wherever the
+    /// pipeline's directory is.
     pub(crate) fn record(&self) -> Vec<String> {
-        self.arguments(Path::new("OUT"))
+        let out = Path::new("OUT");
+        self.flags
+            .iter()
+            .map(|(name, argument)| match argument.text(out) {
+                Some(value) => format!("--{name} {value}"),
+                None => format!("--{name}"),
+            })
+            .collect()
     }
 
     /// The flags for the pipeline's directory `out`.
     pub(crate) fn arguments(&self, out: &Path) -> Vec<String> {
         let mut arguments = Vec::new();
         for (name, argument) in &self.flags {
-            let value = match argument {
-                Argument::Switch => {
-                    arguments.push(format!("--{name}"));
-                    continue;
-                }
-                Argument::Text(text) => text.clone(),
-                Argument::Below(path) => out.join(path).to_string_lossy().into_owned(),
-            };
-            if value.starts_with('-') {
+            match argument.text(out) {
+                None => arguments.push(format!("--{name}")),
                 // Not to be taken for another flag.
-                arguments.push(format!("--{name}={value}"));
-            } else {
-                arguments.extend([format!("--{name}"), value]);
+                Some(value) if value.starts_with('-') => {
+                    arguments.push(format!("--{name}={value}"));
+                }
+                Some(value) => arguments.extend([format!("--{name}"), value]),
             }
         }
         arguments

@@ -151,14 +151,17 @@ mod tests {
 
     #[test]
     fn differences_are_named() {
-        let old = work(&["--train-steps", "10"], "a");
+        let old = work(&["--train-steps 10"], "a");
         let check = |new: Work, expected: &str| {
             assert_eq!(new.difference(&old).as_deref().unwrap_or("none"), expected);
         };
         check(old.clone(), "none");
-        check(work(&["--train-steps", "20"], "a"), "its flags have changed: 20, was 10");
-        check(work(&["--train-steps", "10", "--x"], "a"), "its flags have changed: --x is new");
-        check(work(&["--train-steps", "10"], "b"), "what pack wrote has changed");
+        check(
+            work(&["--train-steps 20"], "a"),
+            "its flags have changed: --train-steps 20, was --train-steps 10",
+        );
+        check(work(&["--train-steps 10", "--x"], "a"), "its flags have changed: --x is new");
+        check(work(&["--train-steps 10"], "b"), "what pack wrote has changed");
         let mut newer = old.clone();
         newer.version = "rl755 2".to_owned();
         check(newer, "it was made by rl755 1, this is rl755 2");
