@@ -36,6 +36,8 @@ pub(crate) fn run(command: &mut Command, interrupt: &Interrupt) -> io::Result<En
     let mut child = command.stdin(Stdio::null()).spawn()?;
     let mut peak = None;
     let mut asked = false;
+    // A short stage is looked at often, so that its peak is seen and its end is not waited for.
+    let mut pause = Duration::from_millis(1);
     loop {
         peak = peak.max(peak_memory(&child));
         if let Some(status) = child.try_wait()? {
@@ -49,7 +51,8 @@ pub(crate) fn run(command: &mut Command, interrupt: &Interrupt) -> io::Result<En
             ask_to_stop(&child);
             asked = true;
         }
-        thread::sleep(POLL);
+        thread::sleep(pause);
+        pause = (2 * pause).min(POLL);
     }
 }
 
@@ -89,6 +92,8 @@ pub(crate) fn describe(status: ExitStatus) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{BufRead, BufReader};
+
     use super::*;
 
     fn shell(script: &str) -> Command {
@@ -119,10 +124,11 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn peak_memory_is_seen() {
-        let ended = run(&mut shell("for i in 1 2 3; do /bin/true; done"), &Interrupt::new());
-        assert!(ended.unwrap().peak_memory.is_none_or(|bytes| bytes > 100_000));
-        let mut child = shell("read line").stdin(Stdio::piped()).spawn().unwrap();
-        assert!(peak_memory(&child).unwrap() > 0);
+        let mut command = shell("echo ready; read line");
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        assert!(peak_memory(&child).unwrap() > 100_000);
         drop(child.stdin.take());
         child.wait().unwrap();
     }
