@@ -11,10 +11,13 @@ use crate::input_form::InputForm;
 pub(crate) struct Batches {
     source: Arc<Source>,
     /// The batch that is being prepared.
-    next: Option<(u64, JoinHandle<Result<Vec<f32>, DatasetError>>)>,
+    next: Option<(u64, JoinHandle<Rows>)>,
     /// How many batches will be asked for.
     count: u64,
 }
+
+/// Observations in the input space, one row after another.
+type Rows = Result<Vec<f32>, DatasetError>;
 
 struct Source {
     sampler: FrameSampler,
@@ -22,7 +25,7 @@ struct Source {
 }
 
 impl Source {
-    fn rows(&self, batch: u64) -> Result<Vec<f32>, DatasetError> {
+    fn rows(&self, batch: u64) -> Rows {
         Ok(rows_of(&self.sampler.batch(batch)?, &self.form))
     }
 }
@@ -33,9 +36,8 @@ impl Batches {
         Self { source: Arc::new(Source { sampler, form }), next: None, count }
     }
 
-    /// Batch `number`, from 0, in the input space, one row after another. Begins to prepare the
-    /// one after it.
-    pub(crate) fn rows(&mut self, number: u64) -> Result<Vec<f32>, DatasetError> {
+    /// Batch `number`, from 0. Begins to prepare the one after it.
+    pub(crate) fn rows(&mut self, number: u64) -> Rows {
         let prepared = self.next.take().filter(|(batch, _)| *batch == number);
         let rows = match prepared {
             Some((_, thread)) => {

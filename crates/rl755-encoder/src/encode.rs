@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use rl755_data::{
-    Dataset, EncodedPart, EncodedRollout, EncoderSource, PartConfig, Rollout, Split, SubShard,
+    Dataset, EncodedPart, EncodedRollout, EncoderSource, PartConfig, Rollout, SubShard,
 };
 use rl755_run::{Digest, Outcome};
 use serde::{Deserialize, Serialize};
@@ -77,11 +77,19 @@ pub fn encode(
     context.progress.set(done, total);
     for shard in remaining {
         let mut writer = part.writer(&shard)?;
+        let mut ahead = None;
         for index in shard.rollouts.clone() {
             if context.interrupt.is_raised() {
                 return Ok(Outcome::Interrupted { step: done });
             }
-            writer.push(&encode_rollout(&*encoder, part.source(), index, &digest)?)?;
+            let rollout = ahead.take().unwrap_or_else(|| part.source().rollout(index))?;
+            // The next rollout's frames are decoded while this one's are encoded.
+            let (encoded, next) = rayon::join(
+                || encode_rollout(&*encoder, rollout, &digest),
+                || shard.rollouts.contains(&(index + 1)).then(|| part.source().rollout(index + 1)),
+            );
+            writer.push(&encoded?)?;
+            ahead = next;
             done += 1;
             context.progress.set(done, total);
         }
@@ -105,11 +113,9 @@ fn part_config(config: &EncodeConfig) -> PartConfig {
 
 fn encode_rollout(
     encoder: &dyn ObservationEncoder,
-    source: &Split,
-    index: usize,
+    rollout: Rollout,
     digest: &Digest,
 ) -> Result<EncodedRollout, EncoderError> {
-    let rollout: Rollout = source.rollout(index)?;
     let latents = encoder.encode(rollout.observations.as_ref())?;
     let std_devs =
         latents.std_dev.unwrap_or_else(|| ndarray::Array2::zeros(latents.mean.raw_dim()));

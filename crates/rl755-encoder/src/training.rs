@@ -59,6 +59,7 @@ pub(crate) fn train<M: EncoderModel>(
         validation,
         picture: model_dir.join("reconstructions.png"),
         progress: context.progress,
+        done: 0,
         last: None,
     };
     let outcome =
@@ -165,6 +166,8 @@ struct EncoderTrainee<'a, M> {
     validation: Option<Validation>,
     picture: PathBuf,
     progress: &'a dyn Progress,
+    /// The step that was done last.
+    done: u64,
     /// What validation measured last.
     last: Option<Vec<(String, f64)>>,
 }
@@ -219,6 +222,7 @@ impl<M: EncoderModel> Trainee for EncoderTrainee<'_, M> {
     fn step(&mut self, step: u64) -> Result<Vec<(String, f64)>, TrainingError> {
         let rows = self.batches.rows(step - 1).map_err(TrainingError::trainee)?;
         let width = self.form.input().width();
+        self.done = step;
         let losses =
             |model: &M, device: &Device| -> Losses { model.losses(tensor(rows, width, device)) };
         match &mut self.learner {
@@ -231,7 +235,13 @@ impl<M: EncoderModel> Trainee for EncoderTrainee<'_, M> {
 
     fn save(&self, directory: &Path) -> Result<(), TrainingError> {
         match &self.learner {
-            Model::Learning(learner) => learner.save(directory),
+            Model::Learning(learner) => {
+                // The step itself may have spoilt them: its loss was measured before.
+                if let Some(tensor) = first_not_finite(learner.model()) {
+                    return Err(TrainingError::NotFinite { tensor, step: self.done });
+                }
+                learner.save(directory)
+            }
             Model::Fixed(model) => save_weights(model, &directory.join("model.safetensors"))
                 .map_err(TrainingError::trainee),
         }

@@ -1,5 +1,7 @@
 //! Encoders from raw rollouts to encoded ones.
 
+#![allow(clippy::unwrap_used, reason = "test code outside of #[test] functions, too")]
+
 mod custom;
 mod encode;
 mod inference;

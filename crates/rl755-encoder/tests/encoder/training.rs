@@ -113,6 +113,13 @@ fn numbers_that_are_not_finite_stop_the_training() {
     let error = attempt(&config, &run);
     assert!(error.contains("is not finite at step"), "{error}");
     assert!(RunDir::read(&run, "train-encoder").is_err());
+    // The first step leaves infinite weights: they must not be saved.
+    config.training.save_every_n_steps = 1;
+    config.optimizer.learning_rate = 1e39;
+    let run = place.path("other");
+    let error = attempt(&config, &run);
+    assert!(error.contains("weight is not finite at step 1"), "{error}");
+    assert!(!run.join("checkpoints/model-001").exists());
 }
 
 #[test]
