@@ -16,6 +16,9 @@ use crate::{
     visit_order::{VisitOrder, permutation},
 };
 
+/// Blocks that are kept: a batch shares no more than one with the batch before it.
+const CACHED_BLOCKS: usize = 2;
+
 /// How observations are sampled.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -61,7 +64,7 @@ pub struct FrameSampler {
     vector_width: usize,
     order: VisitOrder,
     rollouts_per_block: u64,
-    /// The blocks read last. A batch seldom needs more than two.
+    /// The blocks read last.
     blocks: Mutex<Vec<(u64, Arc<Block>)>>,
 }
 
@@ -148,12 +151,20 @@ impl FrameSampler {
 
     /// Block `block`, from memory or from disk.
     fn block(&self, block: u64) -> Result<Arc<Block>, DatasetError> {
-        let mut blocks = self.blocks.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, found)) = blocks.iter().find(|(known, _)| *known == block) {
-            return Ok(Arc::clone(found));
+        let cached = |blocks: &[(u64, Arc<Block>)]| {
+            blocks.iter().find(|(known, _)| *known == block).map(|(_, found)| Arc::clone(found))
+        };
+        if let Some(found) = cached(&self.blocks.lock().unwrap_or_else(PoisonError::into_inner)) {
+            return Ok(found);
         }
+        // Not locked while reading: a thread that waits for its share of the reading may take up
+        // another call of `batch` meanwhile. At worst a block is read twice.
         let read = Arc::new(self.read_block(block)?);
-        if blocks.len() >= 2 {
+        let mut blocks = self.blocks.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = cached(&blocks) {
+            return Ok(found);
+        }
+        if blocks.len() >= CACHED_BLOCKS {
             blocks.remove(0);
         }
         blocks.push((block, Arc::clone(&read)));

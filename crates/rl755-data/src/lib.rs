@@ -3,6 +3,42 @@
 //! A rollout is stored as one `tf.train.SequenceExample`, which TensorFlow and others read too;
 //! `data-schemas/` describes the records and the manifest. Files appear under their final name
 //! only when complete, and everything that is read is checked against its checksum.
+//!
+//! ```
+//! use rl755_data::*;
+//! use rl755_env::EnvRegistry;
+//! use rl755_run::{Interrupt, Silent};
+//!
+//! # let directory = tempfile::tempdir()?;
+//! let (environments, policies) = (EnvRegistry::with_builtin(), PolicyRegistry::with_builtin());
+//! let collecting = CollectConfig {
+//!     environment: "CartPole-v1".to_owned(),
+//!     policy: "uniform".to_owned(),
+//!     num_rollouts: 10,
+//!     parallelism: 2,
+//!     max_steps: 100,
+//!     out_dir: directory.path().join("rollouts"),
+//!     seed: 1,
+//! };
+//! collect(&collecting, &environments, &policies, &Silent, &Interrupt::new())?;
+//!
+//! let packing = PackConfig {
+//!     rollout_dir: collecting.out_dir,
+//!     out_dir: directory.path().join("data"),
+//!     out_name: "cartpole".to_owned(),
+//!     rollouts_per_tfrecord_file: 5,
+//!     parallelism: 2,
+//!     validation_fraction: 0.1,
+//!     on_corrupt: OnCorrupt::Fail,
+//! };
+//! pack(&packing, &Silent, &Interrupt::new())?;
+//!
+//! let dataset = Dataset::open(&packing.out_dir)?;
+//! let sampler = FrameSampler::new(dataset.split("train")?, FrameSamplerConfig::default())?;
+//! let Observations::Vectors(batch) = sampler.batch(0)? else { panic!("CartPole has no frames") };
+//! assert_eq!(batch.dim(), (64, 4));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod check;
 mod collect;

@@ -135,7 +135,14 @@ pub(crate) fn retire_manifest(directory: &Path, file: &str, digest: &Digest) -> 
     let keep = parse_manifest(&text).is_ok_and(|manifest| {
         manifest.shards.iter().all(|shard| shard.file != file || shard.digest == *digest)
     });
-    if keep { Ok(()) } else { fs::remove_file(&path) }
+    if keep {
+        return Ok(());
+    }
+    match fs::remove_file(&path) {
+        // Another thread or part was first.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    }
 }
 
 /// Removes shards of the dataset's name that its manifest does not list: those of an older plan.

@@ -66,6 +66,7 @@ impl Session {
         // One process at a time looks for a session.
         let _turn = RunLock::take(&sessions.join("claim.lock")).map_err(at(&sessions))?;
         let mut numbers = session_numbers(&sessions).map_err(at(&sessions))?;
+        // The earliest unfinished session is gone on with first.
         numbers.sort_unstable();
         for &number in &numbers {
             let path = session_path(&sessions, number);
@@ -81,7 +82,9 @@ impl Session {
                 return Ok(Self { number, directory: sessions, file, _lock: lock });
             }
         }
-        let number = numbers.last().map_or(0, |last| last + 1);
+        // Rollouts whose session file is gone keep their names.
+        let taken = rollout_sessions(out_dir).map_err(at(out_dir))?;
+        let number = numbers.into_iter().chain(taken).max().map_or(0, |last| last + 1);
         let path = session_path(&sessions, number);
         let lock = RunLock::take(&path.with_extension("lock")).map_err(at(&path))?;
         let file = SessionFile {
@@ -175,6 +178,16 @@ fn session_numbers(sessions: &Path) -> io::Result<Vec<u32>> {
     Ok(numbers)
 }
 
+/// The sessions that rollouts in `out_dir` are named after.
+fn rollout_sessions(out_dir: &Path) -> io::Result<Vec<u32>> {
+    let mut sessions = Vec::new();
+    for entry in fs::read_dir(out_dir)? {
+        let name = entry?.file_name();
+        sessions.extend(name.to_str().and_then(parse_rollout_name).map(|(session, _)| session));
+    }
+    Ok(sessions)
+}
+
 /// The session file at `path`, or `None` where it was written by another version.
 fn read_session(path: &Path) -> io::Result<Option<SessionFile>> {
     let file: Option<SessionFile> = serde_json::from_slice(&fs::read(path)?).ok();
@@ -218,7 +231,9 @@ mod tests {
         again.complete().unwrap();
         drop((again, second));
         assert_eq!(claim(1).number, 1);
-        assert_eq!(open_sessions(directory.path()).unwrap(), [1, 2]);
+        fs::write(directory.path().join(rollout_name(7, 0)), "").unwrap();
+        assert_eq!(claim(3).number, 8, "a rollout of session 7 is there");
+        assert_eq!(open_sessions(directory.path()).unwrap(), [1, 2, 8]);
     }
 
     #[test]

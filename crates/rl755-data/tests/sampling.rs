@@ -6,6 +6,7 @@ mod support;
 use std::{collections::BTreeMap, path::Path};
 
 use ndarray::{Array2, s};
+use rayon::prelude::*;
 use rl755_data::{
     CollectConfig, Dataset, DatasetError, EncodedPart, EncodedRollout, EncoderSource, FrameSampler,
     FrameSamplerConfig, Observations, PartConfig, Rollout, StoredRollout, WindowSampler,
@@ -92,6 +93,10 @@ fn a_batch_depends_on_the_seed_and_the_step_alone() {
     let one_thread = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
     let again = frame_sampler(directory.path(), config.clone());
     assert_eq!(one_thread.install(|| again.batch(4).unwrap()), forwards[4]);
+    let shared = frame_sampler(directory.path(), config.clone());
+    let parallel: Vec<_> =
+        (0..8).into_par_iter().map(|step| shared.batch(step as u64).unwrap()).collect();
+    assert_eq!(parallel, forwards);
     let other = frame_sampler(directory.path(), FrameSamplerConfig { seed: 4, ..config });
     assert_ne!(other.batch(0).unwrap(), forwards[0]);
 }
