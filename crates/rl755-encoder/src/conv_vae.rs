@@ -7,12 +7,12 @@ use burn::{
         conv::{Conv2d, ConvTranspose2d},
     },
     tensor::{
-        Device, Distribution, Tensor,
+        Device, Tensor,
         activation::{log_sigmoid, relu, sigmoid},
     },
 };
 use rl755_env::Space;
-use rl755_nn::Losses;
+use rl755_nn::{Losses, standard_normal};
 
 use crate::{
     EncoderError, Latents, flatten_frames, frames,
@@ -184,7 +184,7 @@ impl ConvVae {
     pub(crate) fn losses(&self, observations: Tensor<2>) -> Losses {
         let (mean, spread) = self.posterior(observations.clone());
         let std_dev = self.std_dev(spread.clone());
-        let noise = mean.random_like(Distribution::Normal(0.0, 1.0));
+        let noise = standard_normal(mean.shape(), &mean.device());
         let kl = self.kl(&mean, spread, std_dev.clone());
         let error = self.reconstruct(mean + std_dev * noise) - observations;
         // Rows first: a sum over the whole batch at once would depend on the number of threads.

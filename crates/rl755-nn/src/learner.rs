@@ -11,7 +11,7 @@ use rl755_run::TrainingError;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    first_not_finite,
+    copy_weights, first_not_finite,
     gradients::{Norm, Scale, visit_parameters},
     load_weights,
     optimizer_state::{load_optimizer, save_optimizer},
@@ -77,20 +77,26 @@ pub struct Learner<M> {
 }
 
 impl<M: Module> Learner<M> {
-    /// Initialises the model that `init` makes, from `seed`, on `device`.
+    /// Initialises the model that `init` makes, from `seed`, on `device`. The same seed gives the
+    /// same weights on every device.
     pub fn new(
         device: &Device,
         seed: u64,
         config: &OptimizerConfig,
-        init: impl FnOnce(&Device) -> M,
+        init: impl Fn(&Device) -> M,
     ) -> Self {
         let device = device.clone().autodiff();
-        let model = seeded(&device, seed, || {
-            let model = init(&device);
+        let cpu = Device::flex().autodiff();
+        let mut model = seeded(&cpu, seed, || {
+            let model = init(&cpu);
             // Parameters are made when first looked at: look at all of them while the stream is ours.
             first_not_finite(&model);
             model
         });
+        if device != cpu {
+            let drawn = std::mem::replace(&mut model, init(&device));
+            copy_weights(&drawn, &mut model).expect("both were made by the same function");
+        }
         let optimizer = AdamConfig::new()
             .with_beta_1(config.beta_1)
             .with_beta_2(config.beta_2)

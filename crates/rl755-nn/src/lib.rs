@@ -12,5 +12,5 @@ mod weights;
 
 pub use gradients::first_not_finite;
 pub use learner::{Learner, Losses, OptimizerConfig};
-pub use seeded::seeded;
-pub use weights::{WeightsError, load_weights, num_parameters, save_weights};
+pub use seeded::{seeded, standard_normal};
+pub use weights::{WeightsError, copy_weights, load_weights, num_parameters, save_weights};

@@ -46,6 +46,20 @@ pub fn load_weights<M: Module>(model: &mut M, path: &Path) -> Result<(), Weights
     Ok(())
 }
 
+/// Gives `to` the weights of `from`, which may be on another device.
+///
+/// # Errors
+/// When they differ in architecture.
+pub fn copy_weights<M: Module>(from: &M, to: &mut M) -> Result<(), WeightsError> {
+    let memory = Path::new("memory");
+    let mut store = SafetensorsStore::from_bytes(None);
+    from.save_into(&mut store).map_err(|e| WeightsError::new(memory, e))?;
+    let bytes = store.get_bytes().map_err(|e| WeightsError::new(memory, e))?;
+    let mut store = SafetensorsStore::from_bytes(Some(bytes));
+    to.load_from(&mut store).map_err(|e| WeightsError::new(memory, e))?;
+    Ok(())
+}
+
 /// How many numbers the parameters of `model` hold.
 pub fn num_parameters<M: Module>(model: &M) -> usize {
     model.num_params()
