@@ -4,12 +4,20 @@
 //! ```
 //! use rl755_env::{EnvRegistry, ObservationBuffer};
 //!
-//! let mut env = EnvRegistry::with_builtin().make("CartPole-v1")?;
-//! let mut observation = ObservationBuffer::zeros(&env.spec().observation_space, 1);
-//! env.reset(Some(7), observation.as_mut())?;
-//! let step = env.step(&[1.0], observation.as_mut())?;
-//! assert_eq!(step.reward, 1.0);
-//! assert!(!step.done());
+//! let mut env = EnvRegistry::with_builtin().make("CarRacing-v3")?;
+//! assert_eq!(env.spec().action_space.to_string(), "Box([-1, 0, 0], [1, 1, 1])");
+//! let mut frame = ObservationBuffer::zeros(&env.spec().observation_space, 1);
+//! env.reset(Some(7), frame.as_mut())?;
+//! let full_gas = [0.0, 1.0, 0.0];
+//! let mut score = 0.0;
+//! for _ in 0..100 {
+//!     let step = env.step(&full_gas, frame.as_mut())?;
+//!     score += step.reward;
+//!     if step.done() {
+//!         break;
+//!     }
+//! }
+//! assert!(score > 0.0);
 //! # Ok::<(), rl755_env::EnvError>(())
 //! ```
 

@@ -46,6 +46,22 @@ fn the_number_of_threads_changes_nothing() {
 }
 
 #[test]
+fn frames_do_not_depend_on_threads() {
+    let play = |threads| {
+        let registry = EnvRegistry::with_builtin();
+        let mut envs = VectorEnv::make(&registry, "CarRacing-v3", 5, threads).unwrap();
+        envs.reset_all(&[1, 2, 3, 4, 5]).unwrap();
+        for time in 0..60 {
+            let action = |index| [push(index, time / 9) - 0.5, 0.8, 0.0];
+            let actions: Vec<f32> = (0..5).flat_map(action).collect();
+            envs.step(&actions, &[true; 5]).unwrap();
+        }
+        envs.observations().clone()
+    };
+    assert_eq!(play(1), play(3));
+}
+
+#[test]
 fn each_environment_behaves_as_if_alone() {
     let seeds = [3, 1, 4, 15];
     let history = play(&mut cartpoles(4, 2), &seeds);

@@ -93,8 +93,8 @@ impl CarSprite {
         }
     }
 
-    /// Fills a polygon as `pygame.draw.polygon` does: outermost pixels are those that its edges
-    /// touch.
+    /// Fills a polygon as `pygame.draw.polygon` does: from the pixel where an edge crosses a row,
+    /// rounded down, to the one where the next does.
     fn fill(&mut self, corners: &[WindowPoint], paint: Paint) {
         let mut lowest = corners[0][1];
         let mut highest = lowest;
@@ -114,9 +114,7 @@ impl CarSprite {
                 let within = from[1] <= y && y < to[1] || y == highest && to[1] == highest;
                 if within && from[1] != to[1] {
                     let rise = (y - from[1]) * (to[0] - from[0]);
-                    let offset = rise as f32 / (to[1] - from[1]) as f32;
-                    let rounded = if count % 2 == 0 { offset.floor() } else { offset.ceil() };
-                    crossings[count] = rounded as i32 + from[0];
+                    crossings[count] = from[0] + rise.div_euclid(to[1] - from[1]);
                     count += 1;
                 } else if from[1] == to[1] && lowest < y && y == from[1] && y < highest {
                     // A level edge that the crossings miss when it is a lower border.

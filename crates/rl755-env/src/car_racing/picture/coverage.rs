@@ -159,3 +159,106 @@ fn rows(y0: f32, y1: f32) -> impl Iterator<Item = (usize, f32)> {
 fn add(cell: &mut Ink, ink: Ink, area: f32) {
     *cell = std::array::from_fn(|i| cell[i] + ink[i] * area);
 }
+
+#[cfg(test)]
+mod tests {
+    use rand_core::{Rng, SeedableRng};
+    use rand_pcg::Pcg64Mcg;
+
+    use super::*;
+
+    const INK: Ink = [1.0, 0.0, 0.0, 0.0];
+
+    /// The areas within pixels, row by row.
+    fn areas(polygons: &[[[f32; 2]; 4]]) -> Vec<[f32; WIDTH]> {
+        let mut layer = Layer::new();
+        for polygon in polygons {
+            layer.add(*polygon, INK);
+        }
+        let mut line = [[0.0; 4]; WIDTH];
+        (0..HEIGHT)
+            .map(|row| {
+                layer.take_row(row, &mut line);
+                line.map(|ink| ink[0])
+            })
+            .collect()
+    }
+
+    /// A square's corners, turned by an angle.
+    fn square(center: [f32; 2], half: f32, angle: f32) -> [[f32; 2]; 4] {
+        [0.0, 1.0, 2.0, 3.0].map(|quarter| {
+            let angle = angle + quarter * std::f32::consts::FRAC_PI_2;
+            [center[0] + half * angle.cos(), center[1] + half * angle.sin()]
+        })
+    }
+
+    #[test]
+    fn an_upright_rectangle_covers_fractions_of_pixels() {
+        let areas = areas(&[[[1.25, 2.5], [4.0, 2.5], [4.0, 4.0], [1.25, 4.0]]]);
+        assert_eq!(areas[2][..5], [0.0, 0.375, 0.5, 0.5, 0.0]);
+        assert_eq!(areas[3][..5], [0.0, 0.75, 1.0, 1.0, 0.0]);
+        assert_eq!(areas[4][..5], [0.0; 5]);
+    }
+
+    #[test]
+    fn areas_equal_sampled_ones_even_across_borders() {
+        const SAMPLES: usize = 32;
+        let mut rng = Pcg64Mcg::seed_from_u64(3);
+        let mut unit = || (rng.next_u32() >> 8) as f32 / (1 << 24) as f32;
+        for _ in 0..40 {
+            let center = [unit() * 120.0 - 12.0, unit() * 108.0 - 12.0];
+            let polygon = square(center, 2.0 + 28.0 * unit(), 6.0 * unit());
+            let inside = |x: f32, y: f32| {
+                (0..4).all(|i| {
+                    let ([ax, ay], [bx, by]) = (polygon[i], polygon[(i + 1) % 4]);
+                    (bx - ax) * (y - ay) - (by - ay) * (x - ax) >= 0.0
+                })
+            };
+            for (row, line) in areas(&[polygon]).iter().enumerate() {
+                for (column, &area) in line.iter().enumerate() {
+                    let place = |index: usize, sample: usize| {
+                        index as f32 + (sample as f32 + 0.5) / SAMPLES as f32
+                    };
+                    let hits = (0..SAMPLES * SAMPLES)
+                        .filter(|s| inside(place(column, s % SAMPLES), place(row, s / SAMPLES)))
+                        .count();
+                    let sampled = hits as f32 / (SAMPLES * SAMPLES) as f32;
+                    assert!((area - sampled).abs() < 0.05, "{polygon:?} {column},{row}: {area}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn orientation_does_not_matter() {
+        let polygon = square([40.3, 30.2], 20.0, 0.4);
+        let [a, b, c, d] = polygon;
+        let (left, right) = (areas(&[polygon]), areas(&[[d, c, b, a]]));
+        for (left, right) in left.iter().flatten().zip(right.iter().flatten()) {
+            assert!((left - right).abs() < 1e-4);
+        }
+    }
+
+    #[test]
+    fn polygons_that_share_an_edge_leave_no_seam() {
+        let [top, bottom] = [[30.7, -5.0], [52.1, 90.0]];
+        let areas = areas(&[
+            [[-10.0, -5.0], top, bottom, [-10.0, 90.0]],
+            [top, [110.0, -5.0], [110.0, 90.0], bottom],
+        ]);
+        for area in areas.iter().flatten() {
+            assert!((area - 1.0).abs() < 1e-4, "{area}");
+        }
+    }
+
+    #[test]
+    fn a_taken_row_is_empty() {
+        let mut layer = Layer::new();
+        layer.add(square([20.0, 20.0], 10.0, 0.0), INK);
+        let mut line = [[0.0; 4]; WIDTH];
+        layer.take_row(20, &mut line);
+        assert_ne!(line, [[0.0; 4]; WIDTH]);
+        layer.take_row(20, &mut line);
+        assert_eq!(line, [[0.0; 4]; WIDTH]);
+    }
+}

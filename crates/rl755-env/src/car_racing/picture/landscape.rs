@@ -6,7 +6,7 @@ use super::{
         scene::Scene,
         track::{PLAYFIELD, TRACK_WIDTH},
     },
-    camera::{Camera, WINDOW_HEIGHT, WINDOW_WIDTH, WindowPoint},
+    camera::{Camera, WINDOW_HEIGHT, WINDOW_WIDTH},
     coverage::{HEIGHT, Ink, Layer, WIDTH},
 };
 
@@ -28,7 +28,7 @@ pub(super) fn add_ground(ground: &mut Layer, camera: &Camera, scene: &Scene<'_>)
     let field = opaque(scene.field_color);
     let bound = PLAYFIELD;
     let corners = [[bound, bound], [bound, -bound], [-bound, -bound], [-bound, bound]];
-    ground.add(widened(corners.map(|c| camera.project(c))), field);
+    add_visible(ground, widened(on_window(camera, corners)), field);
 
     // The squares lie on the field: they add what their colour differs by.
     let grass = opaque(scene.grass_color);
@@ -44,7 +44,7 @@ pub(super) fn add_ground(ground: &mut Layer, camera: &Camera, scene: &Scene<'_>)
             let (x0, y0) = (f64::from(column) * pitch, f64::from(row) * pitch);
             let (x1, y1) = (x0 + GRASS_SIZE, y0 + GRASS_SIZE);
             let corners = [[x1, y0], [x0, y0], [x0, y1], [x1, y1]];
-            add_visible(ground, corners.map(|c| camera.project(c)), difference);
+            add_visible(ground, widened(on_window(camera, corners)), difference);
         }
     }
 }
@@ -56,14 +56,19 @@ pub(super) fn add_road(layer: &mut Layer, camera: &Camera, road: &[RoadPolygon])
         let [x, y] = polygon.corners[0];
         let (dx, dy) = (x - camera.center[0], y - camera.center[1]);
         if dx * dx + dy * dy < reach * reach {
-            let corners = polygon.corners.map(|c| camera.project(c));
+            // Tiles meet at their first and last sides; they reach further at the other two.
+            let corners = lengthened(on_window(camera, polygon.corners));
             add_visible(layer, corners, opaque(polygon.color));
         }
     }
 }
 
-fn add_visible(layer: &mut Layer, corners: [WindowPoint; 4], ink: Ink) {
-    let points = widened(corners);
+/// A quadrilateral in pixels of the window, x to the right and y up.
+type Quad = [[f32; 2]; 4];
+
+/// Adds what is visible of a quadrilateral.
+fn add_visible(layer: &mut Layer, corners: Quad, ink: Ink) {
+    let points = corners.map(|[x, y]| [x * SCALE[0], (WINDOW_HEIGHT as f32 - y) * SCALE[1]]);
     let outside = |axis: usize, limit: usize| {
         points.iter().all(|p| p[axis] <= 0.0) || points.iter().all(|p| p[axis] >= limit as f32)
     };
@@ -72,15 +77,23 @@ fn add_visible(layer: &mut Layer, corners: [WindowPoint; 4], ink: Ink) {
     }
 }
 
-/// The quadrilateral that pygame fills, in the picture's pixels (y down).
-///
-/// Two sides are moved outwards: those from corner 0 to 3 and from 1 to 2, which are the outer
-/// ones of the road; at the others its tiles meet.
-fn widened(corners: [WindowPoint; 4]) -> [[f32; 2]; 4] {
-    let [a, b, c, d] = corners.map(|[x, y]| [x as f32 + 0.5, y as f32 + 0.5]);
+/// The middles of the pixels where pygame puts the corners.
+fn on_window(camera: &Camera, corners: [[f64; 2]; 4]) -> Quad {
+    corners.map(|corner| camera.project(corner).map(|c| c as f32 + 0.5))
+}
+
+/// The area that pygame fills.
+fn widened(corners: Quad) -> Quad {
+    let [a, b, c, d] = lengthened(corners);
+    let [b, c, d, a] = lengthened([b, c, d, a]);
+    [a, b, c, d]
+}
+
+/// The area that pygame fills, but not beyond the sides from corner 0 to 1 and from 2 to 3.
+fn lengthened([a, b, c, d]: Quad) -> Quad {
     let (a, b) = stretched(a, b);
     let (d, c) = stretched(d, c);
-    [a, b, c, d].map(|[x, y]| [x * SCALE[0], (WINDOW_HEIGHT as f32 - y) * SCALE[1]])
+    [a, b, c, d]
 }
 
 /// Both ends of a line, moved apart.

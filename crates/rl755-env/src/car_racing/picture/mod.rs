@@ -9,8 +9,8 @@
 //! - [`car_sprite`] paints the car pixel by pixel, for it is small and always in the same place;
 //! - [`panel`] paints the indicators and the score, [`digits`].
 //!
-//! What is left of the differences: edges of the road and the grass (less than a level of 255 on
-//! average) and the shapes of the digits.
+//! The mean difference from Gymnasium's frames is 0.13 of 255 levels, most of it in the shapes of
+//! the digits; single pixels on the edges of kerbs differ by up to 30.
 
 mod camera;
 mod car_sprite;

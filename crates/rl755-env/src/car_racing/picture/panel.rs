@@ -15,12 +15,12 @@ const STEP: f64 = WINDOW_HEIGHT / 40.0;
 
 /// Middle of the score and its height, in pixels of the window (y down).
 const SCORE_CENTER: f32 = 60.0;
-const SCORE_TOP: f32 = 731.0;
-const SCORE_HEIGHT: f32 = 32.0;
+const SCORE_TOP: f32 = 731.7;
+const SCORE_HEIGHT: f32 = 31.5;
 /// Pixels of the window between two characters.
 const SCORE_GAP: f32 = 4.4;
 /// Columns and rows of the picture that the score can take.
-const SCORE_COLUMNS: usize = 16;
+const SCORE_COLUMNS: usize = 12;
 const SCORE_FIRST_ROW: usize = 87;
 const SCORE_ROWS: usize = 5;
 
@@ -52,7 +52,11 @@ impl Panel {
         show(picture, speed, upright(5.0, 0.02 * speed), [255, 255, 255]);
         for (index, wheel) in car.wheels.iter().enumerate() {
             let color = if index < 2 { [0, 0, 255] } else { [51, 0, 255] };
-            let bar = upright(7.0 + index as f64, 0.01 * wheel.omega);
+            let mut bar = upright(7.0 + index as f64, 0.01 * wheel.omega);
+            if index + 1 < car.wheels.len() {
+                // Its last column is the next bar's first, which is painted over it.
+                bar[1][0] -= 1.0;
+            }
             show(picture, wheel.omega, bar, color);
         }
         let steering = f64::from(car.joint_angle(0));
@@ -63,7 +67,7 @@ impl Panel {
     }
 
     fn paint_score(&mut self, score: f64, picture: &mut [u8]) {
-        let text = format!("{score:04.0}");
+        let text = score_text(score);
         if text != self.score {
             self.score_pixels = score_pixels(&text);
             self.score = text;
@@ -108,8 +112,9 @@ fn show(picture: &mut [u8], value: f64, bar: Bar, color: [u8; 3]) {
             let area = height * share(column, left, right);
             let start = (row * SIZE + column) * 3;
             for (byte, color) in picture[start..start + 3].iter_mut().zip(color) {
-                let old = f32::from(*byte);
-                *byte = (old + (color - old) * area + 0.5) as u8;
+                // Neighbours share a column; on black their parts of it add up.
+                *byte =
+                    (f32::from(*byte) + color * area + 0.5).min(color.max(f32::from(*byte))) as u8;
             }
         }
     }
@@ -118,6 +123,11 @@ fn show(picture: &mut [u8], value: f64, bar: Bar, color: [u8; 3]) {
 /// How much of the pixel at `index` lies between two places.
 fn share(index: usize, from: f32, to: f32) -> f32 {
     (to.min(index as f32 + 1.0) - from.max(index as f32)).max(0.0)
+}
+
+/// The score as Gymnasium prints it.
+fn score_text(score: f64) -> String {
+    format!("{score:04.0}")
 }
 
 /// The score's part of the picture, in grey.
@@ -146,4 +156,28 @@ fn score_pixels(text: &str) -> [[u8; SCORE_COLUMNS]; SCORE_ROWS] {
         left += glyph.width + SCORE_GAP;
     }
     ink.map(|line| line.map(|ink| level(255.0 * ink)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scores_are_printed_as_python_does() {
+        // Python: f"{score:04.0f}".
+        let cases = [(0.0, "0000"), (6.45, "0006"), (0.5, "0000"), (1.5, "0002"), (2.5, "0002")];
+        for (score, text) in
+            cases.into_iter().chain([(-0.1, "-000"), (-12.4, "-012"), (912.3, "0912")])
+        {
+            assert_eq!(score_text(score), text);
+        }
+    }
+
+    #[test]
+    fn every_character_of_a_score_has_a_shape() {
+        for text in ["0123", "4567", "89-0"] {
+            let blank = score_pixels(&text.replace(|_| true, " "));
+            assert_ne!(score_pixels(text), blank);
+        }
+    }
 }
