@@ -14,16 +14,9 @@ pub(crate) struct TestTch {}
 impl TestTch {
     /// Runs the tests.
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
-        let mut command = workspace::cargo(&[
-            "test",
-            "--release",
-            "--package",
-            "rl755-tests",
-            "--features",
-            "tch",
-        ]);
-        command.arg("--target-dir").arg(libtorch::target_dir());
-        command.args(["--", "tch"]);
+        let mut command = workspace::cargo(&["test", "--release", "--package", "rl755-tests"]);
+        command.args(["--features", "tch", "--test", "libtorch", "--target-dir"]);
+        command.arg(libtorch::target_dir());
         command.envs(libtorch::environment()?);
         workspace::run(&mut command)?;
         Ok(ExitCode::SUCCESS)
