@@ -11,14 +11,12 @@ use std::{
 };
 
 use rl755_env::{Env, EnvError, EnvRegistry, ObservationBuffer};
-use rl755_run::{AtomicFile, Interrupt, Progress, derive_seed};
+use rl755_run::{AtomicFile, Interrupt, Progress, derive_seed, write_record};
 use serde::{Deserialize, Serialize};
 
 use crate::{
     PolicyError, PolicyRegistry, RolloutRecorder, SchemaError,
-    record::write_record,
     session::{Request, Session, has_complete_session, rollout_name, rollout_prefix},
-    temporary::clear_temporaries,
 };
 
 /// The most rollouts of a session, as their names have 6 digits.
@@ -146,7 +144,7 @@ pub fn collect(
     let mut session = Session::claim(&config.out_dir, &request)
         .map_err(|(path, source)| CollectError::Io { path, source })?;
     let prefix = rollout_prefix(session.number);
-    clear_temporaries(&config.out_dir, |name| name.starts_with(&prefix))
+    AtomicFile::clear_temporaries(&config.out_dir, |name| name.starts_with(&prefix))
         .map_err(io(&config.out_dir))?;
     let missing: Vec<u64> = (0..config.num_rollouts)
         .filter(|&i| !config.out_dir.join(rollout_name(session.number, i)).exists())

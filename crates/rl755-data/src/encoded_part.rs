@@ -18,7 +18,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use rl755_run::{Input, RunLock, digest_file, write_atomically};
+use rl755_run::{AtomicFile, Input, RunLock, digest_file, write_atomically};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -26,7 +26,6 @@ use crate::{
     ShardWriter, Split,
     manifest::{made_by, remove_stale_shards, retire_manifest},
     partition, shard_name,
-    temporary::clear_temporaries,
 };
 
 /// Which part of an encoded dataset to write, and where.
@@ -204,9 +203,12 @@ impl EncodedPart {
         let manifest = PartManifest { format: MANIFEST_FORMAT, plan, shards };
         let part = Self { config, source, manifest, _lock: lock };
         let mine: Vec<String> = part.sub_shards().into_iter().map(|shard| shard.file).collect();
-        clear_temporaries(&part.config.out_dir, |name| mine.iter().any(|file| file == name))
-            .map_err(io_error(&part.config.out_dir))?;
-        clear_temporaries(&parts, |name| path.ends_with(name)).map_err(io_error(&parts))?;
+        AtomicFile::clear_temporaries(&part.config.out_dir, |name| {
+            mine.iter().any(|file| file == name)
+        })
+        .map_err(io_error(&part.config.out_dir))?;
+        AtomicFile::clear_temporaries(&parts, |name| path.ends_with(name))
+            .map_err(io_error(&parts))?;
         part.write_manifest()?;
         Ok(part)
     }
@@ -278,7 +280,8 @@ impl EncodedPart {
         // Parts that finish at the same time take turns, so that the last one sees all others.
         let lock_path = out_dir.join("parts").join("merge.lock");
         let _lock = RunLock::take(&lock_path).map_err(io_error(&lock_path))?;
-        clear_temporaries(out_dir, |name| name == MANIFEST_NAME).map_err(io_error(out_dir))?;
+        AtomicFile::clear_temporaries(out_dir, |name| name == MANIFEST_NAME)
+            .map_err(io_error(out_dir))?;
         let mut shards = Vec::new();
         for outer in 0..self.config.num_outer_shards {
             let path = part_path(out_dir, outer, self.config.num_outer_shards);

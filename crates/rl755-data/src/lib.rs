@@ -59,7 +59,6 @@ mod rollout;
 mod schema;
 mod session;
 mod shard;
-mod temporary;
 mod verify;
 mod visit_order;
 mod window_sampler;

@@ -9,7 +9,7 @@ use std::{
 
 use rayon::prelude::*;
 use rl755_env::EnvSpec;
-use rl755_run::{Digest, Input, Interrupt, Progress, RunLock, digest_bytes};
+use rl755_run::{AtomicFile, Digest, Input, Interrupt, Progress, RunLock, digest_bytes};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -19,9 +19,7 @@ use crate::{
     manifest::{made_by, remove_stale_shards, retire_manifest},
     session::open_sessions,
     shard::{digest, is_shard_of},
-    shard_name,
-    temporary::clear_temporaries,
-    train_and_validation,
+    shard_name, train_and_validation,
 };
 
 /// What to do with rollout files that are damaged.
@@ -226,7 +224,7 @@ pub fn pack(
         .ok_or_else(|| PackError::Busy { path: config.out_dir.clone() })?;
     refuse_other_dataset(config)?;
     let mine = |name: &str| is_shard_of(&config.out_name, name) || name == MANIFEST_NAME;
-    clear_temporaries(&config.out_dir, mine).map_err(io_error(&config.out_dir))?;
+    AtomicFile::clear_temporaries(&config.out_dir, mine).map_err(io_error(&config.out_dir))?;
 
     let splits = train_and_validation(inputs.len(), config.validation_fraction);
     let chunks: Vec<&[RolloutFile]> = ["train", "validation"]

@@ -8,14 +8,16 @@
 //! u32  masked CRC-32C of the data
 //! ```
 //!
-//! Source: TensorFlow, `tensorflow/core/lib/io/record_writer.h`. A file of records has nothing
+//! [`rl755_run::write_record`] writes them. Source: TensorFlow, `tensorflow/core/lib/io/record_writer.h`. A file of records has nothing
 //! before, between or after them, so files can be joined by joining their bytes.
 
 use std::{
     fs::File,
-    io::{self, Read, Seek, SeekFrom, Write},
+    io::{self, Read, Seek, SeekFrom},
     path::Path,
 };
+
+use rl755_run::masked_crc;
 
 /// Bytes that framing adds to a record.
 pub const FRAMING_BYTES: u64 = HEADER_BYTES + FOOTER_BYTES;
@@ -70,24 +72,6 @@ pub enum RecordError {
     /// The file system said no.
     #[error(transparent)]
     Io(#[from] io::Error),
-}
-
-/// The masked CRC-32C that the framing uses.
-fn masked_crc(data: &[u8]) -> u32 {
-    crc32c::crc32c(data).rotate_right(15).wrapping_add(0xa282_ead8)
-}
-
-/// Frames `data` and writes it; returns the bytes written.
-///
-/// # Errors
-/// When `writer` fails.
-pub fn write_record(writer: &mut impl Write, data: &[u8]) -> io::Result<u64> {
-    let length = (data.len() as u64).to_le_bytes();
-    writer.write_all(&length)?;
-    writer.write_all(&masked_crc(&length).to_le_bytes())?;
-    writer.write_all(data)?;
-    writer.write_all(&masked_crc(data).to_le_bytes())?;
-    Ok(data.len() as u64 + FRAMING_BYTES)
 }
 
 /// Where a record lies in its file.
@@ -258,6 +242,8 @@ fn read_up_to(reader: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
 
 #[cfg(test)]
 mod tests {
+    use rl755_run::write_record;
+
     use super::*;
 
     fn framed(records: &[&[u8]]) -> Vec<u8> {

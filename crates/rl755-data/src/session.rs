@@ -16,10 +16,10 @@ use std::{
 };
 
 use rl755_env::EnvSpec;
-use rl755_run::{RunLock, write_atomically};
+use rl755_run::{AtomicFile, RunLock, write_atomically};
 use serde::{Deserialize, Serialize};
 
-use crate::{manifest::made_by, temporary::clear_temporaries};
+use crate::manifest::made_by;
 
 /// The version of the session file's format.
 const SESSION_FORMAT: u32 = 1;
@@ -78,7 +78,7 @@ impl Session {
                 RunLock::try_take(&path.with_extension("lock")).map_err(at(&path))?
             {
                 let name = format!("{number:04}.json");
-                clear_temporaries(&sessions, |n| n == name).map_err(at(&sessions))?;
+                AtomicFile::clear_temporaries(&sessions, |n| n == name).map_err(at(&sessions))?;
                 return Ok(Self { number, directory: sessions, file, _lock: lock });
             }
         }

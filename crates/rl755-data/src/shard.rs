@@ -5,9 +5,9 @@ use std::{
     path::Path,
 };
 
-use rl755_run::{AtomicFile, Digest};
+use rl755_run::{AtomicFile, Digest, write_record};
 
-use crate::{SchemaError, ShardEntry, StoredRollout, record::write_record};
+use crate::{SchemaError, ShardEntry, StoredRollout};
 
 /// The file name of shard `index` of `count`.
 pub fn shard_name(name: &str, index: usize, count: usize) -> String {

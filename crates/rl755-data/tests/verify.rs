@@ -9,10 +9,10 @@ use prost::Message;
 use rl755_data::{
     CollectConfig, Fault, VerifyError, VerifyReport,
     proto::{Feature, FeatureList, SequenceExample},
-    record::{RecordReader, write_record},
+    record::RecordReader,
     verify,
 };
-use rl755_run::Silent;
+use rl755_run::{Silent, write_record};
 use support::*;
 
 fn check(pattern: &Path) -> VerifyReport {

@@ -11,7 +11,7 @@ use std::{
 /// [`commit`](Self::commit): synced, then renamed. Dropped without commit, it is removed.
 ///
 /// A process that is killed leaves at most a file named `.NAME.PID-N.tmp`, which
-/// [`remove_stale`](Self::remove_stale) clears.
+/// [`clear_temporaries`](Self::clear_temporaries) removes.
 #[derive(Debug)]
 pub struct AtomicFile {
     writer: BufWriter<File>,
@@ -66,27 +66,27 @@ impl AtomicFile {
         sync_directory(parent(&self.target))
     }
 
-    /// Removes temporary files in `directory` that processes no longer running left behind.
+    /// Removes what killed processes left in `directory` of files and directories that were on
+    /// their way to a name that `mine` accepts.
+    ///
+    /// The caller must hold a lock under which alone these names are written, so that nobody is at
+    /// work on them; process ids cannot tell, as another machine may share the directory.
     ///
     /// # Errors
-    /// When the directory cannot be listed.
-    pub fn remove_stale(directory: &Path) -> io::Result<()> {
+    /// When the directory cannot be listed, or something cannot be removed.
+    pub fn clear_temporaries(directory: &Path, mine: impl Fn(&str) -> bool) -> io::Result<()> {
         for entry in fs::read_dir(directory)? {
             let entry = entry?;
             let name = entry.file_name();
-            let owner = name.to_str().and_then(owner);
-            // Only Linux says cheaply whether a process lives; elsewhere the files stay.
-            if owner.is_some_and(|pid| {
-                Path::new("/proc/self").exists()
-                    && pid != std::process::id()
-                    && !Path::new("/proc").join(pid.to_string()).exists()
-            }) {
-                let path = entry.path();
-                if path.is_dir() {
-                    let _ = fs::remove_dir_all(path);
-                } else {
-                    let _ = fs::remove_file(path);
-                }
+            if !name.to_str().and_then(target_of).is_some_and(&mine) {
+                continue;
+            }
+            let path = entry.path();
+            let removed =
+                if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+            match removed {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
             }
         }
         Ok(())
@@ -133,12 +133,12 @@ fn parent(path: &Path) -> &Path {
     }
 }
 
-/// The process id in a temporary name `.NAME.PID-N.tmp`.
-fn owner(name: &str) -> Option<u32> {
-    let middle = name.strip_prefix('.')?.strip_suffix(".tmp")?;
-    let (pid, count) = middle.rsplit('.').next()?.split_once('-')?;
-    count.parse::<u64>().ok()?;
-    pid.parse().ok()
+/// The target's name in a temporary name, `.NAME.PID-N.tmp`.
+fn target_of(name: &str) -> Option<&str> {
+    let (target, owner) = name.strip_prefix('.')?.strip_suffix(".tmp")?.rsplit_once('.')?;
+    let (pid, count) = owner.split_once('-')?;
+    let number = |s: &str| !s.is_empty() && s.bytes().all(|b| b.is_ascii_digit());
+    (number(pid) && number(count)).then_some(target)
 }
 
 #[cfg(test)]
@@ -166,14 +166,22 @@ mod tests {
     }
 
     #[test]
-    fn stale_files_of_dead_processes_are_removed_and_others_kept() {
+    fn only_temporaries_of_the_named_targets_are_cleared() {
         let directory = tempfile::tempdir().unwrap();
-        let dead = directory.path().join(format!(".a.{}-0.tmp", u32::MAX));
-        let other = directory.path().join(".hidden.tmp");
-        fs::write(&dead, b"").unwrap();
-        fs::write(&other, b"").unwrap();
-        AtomicFile::remove_stale(directory.path()).unwrap();
-        assert!(!dead.exists() || !Path::new("/proc/self").exists());
-        assert!(other.exists());
+        for target in ["mine.txt", "other.txt"] {
+            let mut file = AtomicFile::create(&directory.path().join(target)).unwrap();
+            file.write_all(b"half").unwrap();
+            // As if the process had been killed.
+            std::mem::forget(file);
+        }
+        fs::write(directory.path().join(".hidden.tmp"), b"").unwrap();
+        AtomicFile::clear_temporaries(directory.path(), |name| name != "other.txt").unwrap();
+        let mut left: Vec<_> = fs::read_dir(directory.path())
+            .unwrap()
+            .map(|e| e.unwrap().file_name().into_string().unwrap())
+            .collect();
+        left.sort();
+        assert!(left.len() == 2 && left[0] == ".hidden.tmp", "{left:?}");
+        assert!(left[1].starts_with(".other.txt."), "{left:?}");
     }
 }

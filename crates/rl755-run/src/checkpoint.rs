@@ -63,11 +63,11 @@ impl Checkpoints {
         write: impl FnOnce(&Path) -> Result<(), E>,
     ) -> Result<PathBuf, E> {
         fs::create_dir_all(&self.directory)?;
-        AtomicFile::remove_stale(&self.directory)?;
+        // The run is locked: whatever is on its way here comes from a process that was killed.
+        AtomicFile::clear_temporaries(&self.directory, |_| true)?;
         let target = self.path(number);
         let temporary =
             self.directory.join(format!(".model-{number:03}.{}-0.tmp", std::process::id()));
-        remove(&temporary)?;
         fs::create_dir(&temporary)?;
         let written = write(&temporary).and_then(|()| Ok(sync_files(&temporary)?));
         if let Err(error) = written {

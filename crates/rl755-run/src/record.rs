@@ -7,7 +7,7 @@ pub fn masked_crc(bytes: &[u8]) -> u32 {
     crc32c::crc32c(bytes).rotate_right(15).wrapping_add(0xa282_ead8)
 }
 
-/// Appends one record.
+/// Appends one record, which then takes 16 bytes more than `bytes`.
 ///
 /// # Errors
 /// When `writer` fails.

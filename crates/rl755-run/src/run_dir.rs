@@ -123,7 +123,7 @@ impl RunDir {
             let differs = difference(&found, &manifest);
             return Err(RunError::Changed { path: path.to_owned(), differs });
         }
-        AtomicFile::remove_stale(path).map_err(RunError::io(path))?;
+        AtomicFile::clear_temporaries(path, |_| true).map_err(RunError::io(path))?;
         Ok(Self { path: path.to_owned(), manifest: found, _lock: lock })
     }
 
