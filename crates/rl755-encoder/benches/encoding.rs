@@ -1,15 +1,16 @@
-//! How many frames a second are encoded, and how long a training step takes, on the CPU.
-//!
-//! `cargo bench -p rl755-encoder`, at full size with fresh weights.
+//! How many of CarRacing's frames are encoded a second, and how long a training step takes, on
+//! the CPU: `cargo bench -p rl755-encoder`. At full size, with fresh weights.
 
-#![allow(missing_docs, clippy::print_stdout, clippy::unwrap_used)]
+#![allow(missing_docs, clippy::print_stdout, clippy::unwrap_used, reason = "a program to run")]
 
 use std::time::Instant;
 
-use burn::tensor::{Device, Distribution, Tensor, TensorData};
-use rayon::prelude::*;
-use rl755_encoder::{EncoderModel, Vae64, Vae64Config, Vae96, Vae96Config};
-use rl755_env::Space;
+use burn::{
+    module::Module,
+    tensor::{Device, Distribution, Tensor},
+};
+use rl755_encoder::{EncoderModel, EncoderRegistry, Vae64, Vae96};
+use rl755_env::{ObservationRef, Space};
 use rl755_nn::{Learner, OptimizerConfig};
 
 /// The median of some repetitions, in seconds.
@@ -26,55 +27,50 @@ fn median(mut work: impl FnMut()) -> f64 {
     seconds[3]
 }
 
-fn measure<M: EncoderModel>(config: &M::Config, size: usize, threads: usize) {
+fn measure<M: EncoderModel>(threads: usize) {
     let device = Device::flex();
-    let space = Space::Image { height: size, width: size, channels: 3 };
-    let model = M::init(config, &space, &device).unwrap().valid();
-    let frozen = model.on_cpu().unwrap();
+    let space = Space::Image { height: 96, width: 96, channels: 3 };
+    let config = M::Config::default();
+    let input = M::input_space(&config, &space).unwrap();
+    let json = serde_json::to_value(&config).unwrap();
+    let encoder =
+        EncoderRegistry::with_builtin().untrained(M::NAME, &json, &space, &device).unwrap();
+    let model = M::init(&config, &input, &device).unwrap().valid();
     for batch in [1, 16, 64] {
-        let rows: Vec<f32> = (0..batch * space.width()).map(|i| (i % 251) as f32 / 251.0).collect();
-        let latent = model.latent_size();
-        let (mut mean, mut std_dev) = (vec![0.0; batch * latent], vec![0.0; batch * latent]);
-        let chunk = batch.div_ceil(threads).min(8);
+        let frames: Vec<u8> = (0..batch * space.width()).map(|i| (i % 251) as u8).collect();
         let own = median(|| {
-            let means = mean.par_chunks_mut(chunk * latent);
-            let chunks = means.zip(std_dev.par_chunks_mut(chunk * latent));
-            chunks
-                .zip(rows.par_chunks(chunk * space.width()))
-                .for_each(|((mean, std_dev), rows)| frozen.encode(rows, mean, Some(std_dev)));
+            encoder.encode(ObservationRef::U8(&frames)).unwrap();
         });
+        let rows = Tensor::random([batch, input.width()], Distribution::Default, &device);
         let burn = median(|| {
-            let data = TensorData::new(rows.clone(), [batch, space.width()]);
-            model.represent(Tensor::from_data(data, &device)).mean.into_data();
+            model.represent(rows.clone()).mean.into_data();
         });
-        let rate = |seconds: f64| batch as f64 / seconds;
         println!(
-            "{:7} {threads} threads, batch {batch:2}: {:5.0} frames/s, burn {:5.0}",
+            "{}, {threads} threads, batch {batch:2}: {:5.0} frames/s (through burn {:4.0})",
             M::NAME,
-            rate(own),
-            rate(burn)
+            batch as f64 / own,
+            batch as f64 / burn
         );
     }
-    let config = OptimizerConfig::default();
-    let mut learner = Learner::new(&device, 1, &config, |device| {
-        M::init(&M::Config::default(), &space, device).unwrap()
+    let mut learner = Learner::new(&device, 1, &OptimizerConfig::default(), |device| {
+        M::init(&config, &input, device).unwrap()
     });
     let seconds = median(|| {
         learner
             .step(1, 1, |model, device| {
-                model.losses(Tensor::random([64, space.width()], Distribution::Default, device))
+                model.losses(Tensor::random([64, input.width()], Distribution::Default, device))
             })
             .unwrap();
     });
-    println!("{:7} {threads} threads, a training step of 64: {:.0} ms", M::NAME, seconds * 1e3);
+    println!("{}, {threads} threads, a training step of 64: {:.0} ms", M::NAME, seconds * 1e3);
 }
 
 fn main() {
     for threads in [1, 2] {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {
-            measure::<Vae64>(&Vae64Config::default(), 64, threads);
-            measure::<Vae96>(&Vae96Config::default(), 96, threads);
+            measure::<Vae64>(threads);
+            measure::<Vae96>(threads);
         });
     }
 }

@@ -12,7 +12,7 @@ use crate::{EncoderError, EncoderRegistry, ObservationEncoder, StageContext, run
 
 /// What to encode, with what, and where to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct EncodeConfig {
     /// The encoder's run directory.
     pub model_dir: PathBuf,
@@ -24,7 +24,7 @@ pub struct EncodeConfig {
     pub split: String,
     /// The directory of the encoded dataset.
     pub out_dir: PathBuf,
-    /// What its shards are called: `NAME.tfrecord-00003-of-00120`.
+    /// What its shards are called: `NAME.tfrecord-00003-of-00120`. Default `encoded`.
     pub out_name: String,
     /// Parts that processes or machines write independently, at least 1. Default 1.
     pub num_outer_shards: usize,
@@ -32,6 +32,22 @@ pub struct EncodeConfig {
     pub outer_shard_index: usize,
     /// Shards in each part, at least 1. Default 1.
     pub num_sub_shards: usize,
+}
+
+impl Default for EncodeConfig {
+    fn default() -> Self {
+        Self {
+            model_dir: PathBuf::new(),
+            checkpoint: None,
+            dataset: PathBuf::new(),
+            split: "all".to_owned(),
+            out_dir: PathBuf::new(),
+            out_name: "encoded".to_owned(),
+            num_outer_shards: 1,
+            outer_shard_index: 0,
+            num_sub_shards: 1,
+        }
+    }
 }
 
 /// Encodes one part of a dataset; the part that finishes last completes the encoded dataset.

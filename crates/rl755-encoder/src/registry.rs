@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use burn::tensor::Device;
+use rl755_env::Space;
 use rl755_run::{Outcome, UnknownName};
 
 use crate::{
@@ -89,6 +90,21 @@ impl EncoderRegistry {
         device: &Device,
     ) -> Result<Box<dyn ObservationEncoder>, EncoderError> {
         self.load_run(&EncoderRun::open(model_dir, checkpoint)?, device)
+    }
+
+    /// The encoder called `name` for observations of `space`, with the fresh weights of seed 0: a
+    /// random encoder, as baselines and tests of later stages use it.
+    ///
+    /// # Errors
+    /// When there is none of that name, or `config` or `space` does not suit it.
+    pub fn untrained(
+        &self,
+        name: &str,
+        config: &serde_json::Value,
+        space: &Space,
+        device: &Device,
+    ) -> Result<Box<dyn ObservationEncoder>, EncoderError> {
+        self.spec(name)?.untrained(config, space, device)
     }
 
     pub(crate) fn load_run(

@@ -3,7 +3,8 @@
 use std::{marker::PhantomData, path::Path};
 
 use burn::tensor::Device;
-use rl755_nn::{load_weights, num_parameters};
+use rl755_env::Space;
+use rl755_nn::{first_not_finite, load_weights, num_parameters, seeded};
 use rl755_run::Outcome;
 
 use crate::{
@@ -30,6 +31,13 @@ pub(crate) trait EncoderSpec: Send + Sync {
     fn load(
         &self,
         run: &EncoderRun,
+        device: &Device,
+    ) -> Result<Box<dyn ObservationEncoder>, EncoderError>;
+
+    fn untrained(
+        &self,
+        config: &serde_json::Value,
+        space: &Space,
         device: &Device,
     ) -> Result<Box<dyn ObservationEncoder>, EncoderError>;
 }
@@ -72,16 +80,40 @@ impl<M: EncoderModel> EncoderSpec for Spec<M> {
         run: &EncoderRun,
         device: &Device,
     ) -> Result<Box<dyn ObservationEncoder>, EncoderError> {
-        let config = parse_config::<M>(&run.config.model_config)?;
-        let input = M::input_space(&config, &run.config.observation_space)?;
-        let form = InputForm::new(M::NAME, &run.config.observation_space, &input)?;
-        let mut model = M::init(&config, &input, device)?;
+        let (mut model, form) =
+            init::<M>(&run.config.model_config, &run.config.observation_space, device)?;
         // burn writes a file without weights that it cannot read.
         if num_parameters(&model) > 0 {
             load_weights(&mut model, &run.weights)?;
         }
         Ok(Box::new(TrainedEncoder::new(model.valid(), form, device)))
     }
+
+    fn untrained(
+        &self,
+        config: &serde_json::Value,
+        space: &Space,
+        device: &Device,
+    ) -> Result<Box<dyn ObservationEncoder>, EncoderError> {
+        let (model, form) = seeded(device, 0, || {
+            let (model, form) = init::<M>(config, space, device)?;
+            // Weights are made when first looked at: look at all of them while the stream is ours.
+            first_not_finite(&model);
+            Ok::<_, EncoderError>((model, form))
+        })?;
+        Ok(Box::new(TrainedEncoder::new(model.valid(), form, device)))
+    }
+}
+
+/// A model for observations of `space`, and how they are brought before it.
+fn init<M: EncoderModel>(
+    config: &serde_json::Value,
+    space: &Space,
+    device: &Device,
+) -> Result<(M, InputForm), EncoderError> {
+    let config = parse_config::<M>(config)?;
+    let form = InputForm::new(M::NAME, space, &M::input_space(&config, space)?)?;
+    Ok((M::init(&config, form.input(), device)?, form))
 }
 
 pub(crate) fn parse_config<M: EncoderModel>(

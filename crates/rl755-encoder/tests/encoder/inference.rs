@@ -141,3 +141,17 @@ fn checkpoints_are_loaded_by_number_and_damage_is_named() {
     let Err(none) = registry.load(&place.path("none"), None, &device) else { panic!() };
     assert!(none.to_string().contains("is no run directory"));
 }
+
+#[test]
+fn untrained_encoders_are_always_the_same() {
+    let registry = EncoderRegistry::with_builtin();
+    let space = Space::Image { height: 24, width: 32, channels: 3 };
+    let config = serde_json::json!({ "channels": [4, 4, 4, 4] });
+    let mean = || {
+        let encoder = registry.untrained("vae-64", &config, &space, &Device::flex()).unwrap();
+        encoder.encode(ObservationRef::U8(&frames(2))).unwrap().mean
+    };
+    let first = mean();
+    assert_eq!(first, mean());
+    assert_ne!(first.row(0), first.row(1));
+}
