@@ -67,9 +67,11 @@ fn clippy() -> Command {
     command
 }
 
-/// Documentation with the same features, so that no dependency is checked again.
+/// Documentation with the same features, so that no dependency is checked again: with
+/// `--examples`, of which there need be none, those that the tests turn on as well.
 fn documentation() -> Command {
     let mut command = checking(&["doc", "--release", "--workspace", "--no-deps"]);
+    command.args(["--lib", "--bins", "--examples"]);
     command.args(["--features", CUDA]).env("RUSTDOCFLAGS", "-D warnings");
     command
 }

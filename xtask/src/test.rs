@@ -28,8 +28,10 @@ struct Total {
 impl Test {
     /// Runs the tests.
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
-        // Some tests start the stages' programs.
-        workspace::run(&mut workspace::cargo(&["build", "--release", "--workspace", "--bins"]))?;
+        // Some tests start the stages' programs. `--tests` gives them the dependencies that the
+        // tests have: burn is compiled once.
+        let build = ["build", "--release", "--workspace", "--bins", "--tests"];
+        workspace::run(&mut workspace::cargo(&build))?;
         let mut command = workspace::cargo(&["test", "--release", "--workspace", "--no-fail-fast"]);
         let mut test_flags = Vec::new();
         if std::io::stdout().is_terminal() {

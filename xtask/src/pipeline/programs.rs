@@ -23,13 +23,16 @@ impl Programs {
     /// Builds the binaries with what `devices` need.
     pub(crate) fn build(devices: &Devices) -> anyhow::Result<Self> {
         let programs = Self::planned(devices)?;
-        let mut command = workspace::cargo(&["build", "--release"]);
-        let packages: BTreeSet<&str> = Stage::ALL.iter().map(|stage| stage.program()).collect();
-        for package in packages {
-            command.args(["--package", package]);
+        // The whole workspace and `--examples`, of which there need be none: so the dependencies get
+        // the same features as in `cargo xtask test`, and burn is compiled once for both.
+        let mut command = workspace::cargo(&["build", "--release", "--workspace", "--examples"]);
+        command.args(["--exclude", "xtask"]);
+        let names: BTreeSet<&str> = Stage::ALL.iter().map(|stage| stage.program()).collect();
+        for name in names {
+            command.args(["--bin", name]);
         }
         if let Some(feature) = devices.feature() {
-            command.args(["--package", "rl755-cli", "--features", &format!("rl755-cli/{feature}")]);
+            command.args(["--features", &format!("rl755-cli/{feature}")]);
         }
         if devices.feature() == Some("tch") {
             // LibTorch's settings change what is built, so it has a place of its own.
