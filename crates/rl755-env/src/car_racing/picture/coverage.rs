@@ -18,12 +18,14 @@ pub(super) type Ink = [f32; 4];
 #[derive(Clone, Debug)]
 pub(super) struct Layer {
     cells: Vec<Ink>,
+    /// Each row's first cell that was added to; `STRIDE` in an empty row.
+    first: [usize; HEIGHT],
 }
 
 impl Layer {
     /// An empty layer.
     pub(super) fn new() -> Self {
-        Self { cells: vec![[0.0; 4]; STRIDE * HEIGHT] }
+        Self { cells: vec![[0.0; 4]; STRIDE * HEIGHT], first: [STRIDE; HEIGHT] }
     }
 
     /// Adds a polygon, in the picture's pixels (y down), clipped to the layer.
@@ -87,6 +89,7 @@ impl Layer {
     fn add_upright(&mut self, y0: f32, y1: f32, ink: Ink) {
         for (row, part) in rows(y0, y1) {
             add(&mut self.cells[row * STRIDE], ink, part);
+            self.first[row] = 0;
         }
     }
 
@@ -99,6 +102,7 @@ impl Layer {
             let (left, right) = (x.min(next), x.max(next));
             let first = left as i32 as usize;
             let last = right as i32 as usize;
+            self.first[row] = self.first[row].min(first);
             let (left, right) = (left - first as f32, right - last as f32);
             if first == last {
                 let beyond = (left + right) / 2.0;
@@ -109,13 +113,13 @@ impl Layer {
                 let per_pixel = part / (right - left + (last - first) as f32);
                 let in_first = per_pixel * (1.0 - left);
                 add(&mut cells[first], ink, in_first * (1.0 - left) / 2.0);
-                add(&mut cells[first + 1], ink, in_first * (1.0 + left) / 2.0);
-                for pixel in first + 1..last {
-                    add(&mut cells[pixel], ink, per_pixel / 2.0);
-                    add(&mut cells[pixel + 1], ink, per_pixel / 2.0);
+                let mut beyond = in_first * (1.0 + left) / 2.0;
+                for cell in &mut cells[first + 1..last] {
+                    add(cell, ink, beyond + per_pixel / 2.0);
+                    beyond = per_pixel / 2.0;
                 }
                 let in_last = per_pixel * right;
-                add(&mut cells[last], ink, in_last * (1.0 - right / 2.0));
+                add(&mut cells[last], ink, beyond + in_last * (1.0 - right / 2.0));
                 add(&mut cells[last + 1], ink, in_last * right / 2.0);
             }
             x = next;
@@ -123,29 +127,50 @@ impl Layer {
     }
 
     /// Writes a row's sums and empties it.
-    pub(super) fn take_row(&mut self, row: usize, line: &mut [Ink; WIDTH]) {
-        let cells = &mut self.cells[row * STRIDE..(row + 1) * STRIDE];
-        let mut sum = [0.0; 4];
-        for (pixel, cell) in line.iter_mut().zip(cells.iter()) {
-            sum = std::array::from_fn(|i| sum[i] + cell[i]);
-            *pixel = sum;
-        }
-        cells.fill([0.0; 4]);
+    #[cfg(test)]
+    fn take_row(&mut self, row: usize, line: &mut [Ink; WIDTH]) {
+        compose(self, &mut Self::new(), row, line);
     }
 
-    /// Lays a row over `line`, and empties it. Here an ink's weight is how much it hides.
-    pub(super) fn take_row_over(&mut self, row: usize, line: &mut [Ink; WIDTH]) {
-        let cells = &mut self.cells[row * STRIDE..(row + 1) * STRIDE];
-        let mut sum = [0.0f32; 4];
-        for (pixel, cell) in line.iter_mut().zip(cells.iter()) {
-            sum = std::array::from_fn(|i| sum[i] + cell[i]);
-            // Where polygons overlap after all, their mean colour counts.
-            let share = 1.0 / sum[3].max(1.0);
-            let through = 1.0 - sum[3] * share;
-            *pixel = std::array::from_fn(|i| pixel[i] * through + sum[i] * share);
-        }
-        cells.fill([0.0; 4]);
+    /// A row's cells, and the first of them that was added to.
+    fn row(&mut self, row: usize) -> (&mut [Ink], usize) {
+        (&mut self.cells[row * STRIDE..(row + 1) * STRIDE], self.first[row])
     }
+
+    fn clear_row(&mut self, row: usize) {
+        let (cells, first) = self.row(row);
+        cells[first..].fill([0.0; 4]);
+        self.first[row] = STRIDE;
+    }
+}
+
+/// Writes a row of `below` with that of `above` laid over it, and empties both. In `above` an ink's
+/// weight is how much it hides.
+pub(super) fn compose(below: &mut Layer, above: &mut Layer, row: usize, line: &mut [Ink; WIDTH]) {
+    let (below_cells, _) = below.row(row);
+    let (above_cells, first) = above.row(row);
+    let bare = first.min(WIDTH);
+    let mut ground = [0.0; 4];
+    for (pixel, cell) in line[..bare].iter_mut().zip(below_cells.iter()) {
+        ground = sum(ground, *cell);
+        *pixel = ground;
+    }
+    let mut cover = [0.0; 4];
+    let cells = below_cells[bare..].iter().zip(&above_cells[bare..]);
+    for (pixel, (cell, above)) in line[bare..].iter_mut().zip(cells) {
+        ground = sum(ground, *cell);
+        cover = sum(cover, *above);
+        // Where polygons overlap after all, their mean colour counts.
+        let share = 1.0 / cover[3].max(1.0);
+        let through = 1.0 - cover[3] * share;
+        *pixel = std::array::from_fn(|i| ground[i] * through + cover[i] * share);
+    }
+    below.clear_row(row);
+    above.clear_row(row);
+}
+
+fn sum(a: Ink, b: Ink) -> Ink {
+    std::array::from_fn(|i| a[i] + b[i])
 }
 
 /// The rows between two heights within the layer, each with the part of it that lies between.
