@@ -5,10 +5,7 @@
 
 use std::time::Instant;
 
-use burn::{
-    module::Module,
-    tensor::{Device, Distribution, Tensor},
-};
+use burn::tensor::{Device, Distribution, Tensor};
 use rl755_encoder::{EncoderModel, EncoderRegistry, Vae64, Vae96};
 use rl755_env::{ObservationRef, Space};
 use rl755_nn::{Learner, OptimizerConfig};
