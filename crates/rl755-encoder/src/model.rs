@@ -59,6 +59,7 @@ pub trait EncoderModel: Module + Sync + 'static {
 
     /// What training minimises for `observations`, `[batch, width]`, averaged over the batch.
     ///
+    /// Noise should be drawn with [`rl755_nn::standard_normal`], which is the same on every device.
     /// A part called `kl` (in nats, summed over the latent, averaged over the batch) is watched
     /// for posterior collapse.
     fn losses(&self, observations: Tensor<2>) -> Losses;

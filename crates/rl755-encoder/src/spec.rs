@@ -4,7 +4,7 @@ use std::{marker::PhantomData, path::Path};
 
 use burn::tensor::Device;
 use rl755_env::Space;
-use rl755_nn::{first_not_finite, load_weights, num_parameters, seeded};
+use rl755_nn::{Learner, OptimizerConfig, load_weights, num_parameters};
 use rl755_run::Outcome;
 
 use crate::{
@@ -95,12 +95,15 @@ impl<M: EncoderModel> EncoderSpec for Spec<M> {
         space: &Space,
         device: &Device,
     ) -> Result<Box<dyn ObservationEncoder>, EncoderError> {
-        let (model, form) = seeded(device, 0, || {
-            let (model, form) = init::<M>(config, space, device)?;
-            // Weights are made when first looked at: look at all of them while the stream is ours.
-            first_not_finite(&model);
-            Ok::<_, EncoderError>((model, form))
-        })?;
+        let (mut model, form) = init::<M>(config, space, device)?;
+        if num_parameters(&model) > 0 {
+            // The learner draws the same weights on every device.
+            let fresh = |device: &Device| {
+                let again = init::<M>(config, space, device);
+                again.expect("the same call gave a model just before").0
+            };
+            model = Learner::new(device, 0, &OptimizerConfig::default(), fresh).inference_model();
+        }
         Ok(Box::new(TrainedEncoder::new(model.valid(), form, device)))
     }
 }
