@@ -103,7 +103,8 @@ pub trait Trainee {
     /// When it is missing, damaged or of another architecture.
     fn load(&mut self, directory: &Path) -> Result<(), TrainingError>;
 
-    /// Called after each checkpoint, for validation losses and pictures. The metrics are logged.
+    /// Called just before each checkpoint is saved, for validation losses and pictures. The metrics
+    /// are logged.
     ///
     /// # Errors
     /// When validation fails.
@@ -167,11 +168,12 @@ pub fn train(
         advance(config, &mut state, trainee, &mut metrics, progress)?;
         if state.step.is_multiple_of(config.save_every_n_steps) || state.step == config.train_steps
         {
-            save(run, config, &state, trainee)?;
+            // First the metrics: a process that is killed in between logs them again.
             let values = trainee.checkpointed(state.step, &mut metrics)?;
             if !values.is_empty() {
                 metrics.log(state.step, &values)?;
             }
+            save(run, config, &state, trainee)?;
         }
     };
     run.add_seconds(started.elapsed().as_secs_f64())?;

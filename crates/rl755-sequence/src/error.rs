@@ -1,5 +1,8 @@
 //! What goes wrong with sequence models.
 
+use std::path::PathBuf;
+
+use rl755_data::DatasetError;
 use rl755_run::{RunError, TrainingError};
 
 /// A sequence model could not be made, trained, loaded or used.
@@ -19,6 +22,25 @@ pub enum SequenceError {
     /// A prediction was asked for before the first step.
     #[error("predict was called before the first step")]
     NothingSeen,
+    /// A setting of the training that makes no sense.
+    #[error("{field} is {value}; it must be {expected}")]
+    Setting {
+        /// The setting.
+        field: &'static str,
+        /// Its value.
+        value: String,
+        /// What it must be.
+        expected: &'static str,
+    },
+    /// The run has no such checkpoint.
+    #[error("{} has no checkpoint {}", run.display(),
+        number.map_or_else(String::new, |n| format!("model-{n:03}")))]
+    NoCheckpoint {
+        /// The run directory.
+        run: PathBuf,
+        /// The checkpoint; `None` when there is none at all.
+        number: Option<u64>,
+    },
     /// The model's config has an unknown field or a bad value.
     #[error("config of {model}: {reason}")]
     Config {
@@ -27,6 +49,9 @@ pub enum SequenceError {
         /// What is wrong, with the value.
         reason: String,
     },
+    /// The dataset.
+    #[error(transparent)]
+    Data(#[from] DatasetError),
     /// No sequence model of that name is registered.
     #[error(transparent)]
     Unknown(#[from] rl755_run::UnknownName),
@@ -39,4 +64,11 @@ pub enum SequenceError {
     /// The weights.
     #[error(transparent)]
     Weights(#[from] rl755_nn::WeightsError),
+}
+
+impl SequenceError {
+    /// The error for a bad config of `model`.
+    pub fn config(model: &str, reason: impl std::fmt::Display) -> Self {
+        Self::Config { model: model.to_owned(), reason: reason.to_string() }
+    }
 }

@@ -1,8 +1,39 @@
 //! Sequence models over latents and actions: transformer and MDN-RNN, their training, and
 //! dreaming.
 
+mod batches;
+mod cell;
+mod context;
+mod dream;
+mod dream_picture;
+mod dream_stage;
 mod error;
+mod kernel;
+mod load;
+mod mdn_rnn;
 mod model;
+mod model_config;
+mod network;
+mod null;
+mod registry;
+mod run;
+mod train;
+mod train_config;
+mod trained;
+mod transformer;
+mod validation;
+mod values;
 
+pub use cell::SequenceCell;
+pub use context::{DecodeLatents, StageContext};
+pub use dream::dream;
 pub use error::SequenceError;
+pub use mdn_rnn::{LstmMemory, MdnRnn, MdnRnnCell, MdnRnnConfig};
 pub use model::{SequenceModel, Session};
+pub use network::{SequenceBatch, SequenceNetwork, Sizes};
+pub use null::{NullCell, NullConfig, NullNetwork};
+pub use registry::SequenceRegistry;
+pub use run::SequenceRunConfig;
+pub use train_config::TrainSequenceConfig;
+pub use trained::trained;
+pub use transformer::{Transformer, TransformerCell, TransformerConfig, TransformerMemory};

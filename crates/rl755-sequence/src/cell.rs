@@ -1,0 +1,41 @@
+//! The [`SequenceCell`] trait: how a trained model takes in a step and predicts, as plain
+//! arithmetic on a few rows.
+
+use ndarray::{ArrayView2, ArrayViewMut2};
+use rl755_run::Random;
+
+/// A trained model, ready to follow episodes step by step.
+///
+/// Sessions hold one memory per episode, split their rows over threads, and check shapes; a cell
+/// only computes. What it gives for a row must not depend on the other rows.
+pub trait SequenceCell: Send + Sync + 'static {
+    /// What the model remembers of one episode.
+    type Memory: Clone + Send + Sync;
+
+    /// Numbers in the hidden state that controllers see.
+    fn hidden_size(&self) -> usize;
+
+    /// The memory of an episode before its first step.
+    fn begin(&self) -> Self::Memory;
+
+    /// Takes in one step of each row's episode: `latents` is `[rows, latent]`, `actions` is
+    /// `[rows, action]`. Fills `hidden`, `[rows, hidden]`.
+    fn step(
+        &self,
+        memories: &mut [Self::Memory],
+        latents: ArrayView2<'_, f32>,
+        actions: ArrayView2<'_, f32>,
+        hidden: ArrayViewMut2<'_, f32>,
+    );
+
+    /// Predicts what the network was trained to predict, `[rows, latent]`, after the last step:
+    /// the most likely value at temperature 0, else a draw, with a random stream for each row.
+    /// Models without a distribution ignore both.
+    fn predict(
+        &self,
+        memories: &[Self::Memory],
+        temperature: f64,
+        randoms: &mut [Random],
+        targets: ArrayViewMut2<'_, f32>,
+    );
+}

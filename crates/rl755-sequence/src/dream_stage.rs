@@ -1,0 +1,84 @@
+//! The pictures of a dream in a run directory.
+
+use std::path::{Path, PathBuf};
+
+use ndarray::{Axis, s};
+use rl755_data::{EncodedRollout, Split};
+use rl755_run::{RunError, write_atomically};
+
+use crate::{
+    DecodeLatents, SequenceError, SequenceModel, dream,
+    dream_picture::{Picture, frames_picture, latents_picture, shown_steps},
+};
+
+/// Latents that a dream begins with.
+const SEEN: usize = 10;
+
+/// Steps that are dreamt, where the rollout is long enough.
+const STEPS: usize = 60;
+
+/// A picture with its name.
+pub(crate) type Named = (&'static str, Picture);
+
+/// Dreams the same rollout anew with each model, and draws it.
+pub(crate) struct DreamStage {
+    /// `None` when no rollout is long enough to be dreamt.
+    rollout: Option<EncodedRollout>,
+    directory: PathBuf,
+    seed: u64,
+}
+
+impl DreamStage {
+    /// Pictures go into `directory`; the rollout is the first of `split` that is long enough for a
+    /// whole dream, or the longest.
+    pub(crate) fn new(split: &Split, directory: &Path, seed: u64) -> Result<Self, SequenceError> {
+        let mut best: Option<EncodedRollout> = None;
+        for rollout in split.rollouts() {
+            let rollout: EncodedRollout = rollout?;
+            let longer = best.as_ref().is_none_or(|b| rollout.steps() > b.steps());
+            if rollout.steps() > SEEN && longer {
+                best = Some(rollout);
+            }
+            if best.as_ref().is_some_and(|b| b.steps() >= SEEN + STEPS) {
+                break;
+            }
+        }
+        Ok(Self { rollout: best, directory: directory.to_owned(), seed })
+    }
+
+    /// Dreams with `model` at temperature 1 and writes `dream_latents.png` and, where latents can
+    /// be decoded, `dream.png`.
+    pub(crate) fn paint(
+        &self,
+        model: &dyn SequenceModel,
+        decode: Option<&DecodeLatents<'_>>,
+    ) -> Result<Vec<Named>, SequenceError> {
+        let Some(rollout) = &self.rollout else { return Ok(Vec::new()) };
+        let end = rollout.steps().min(SEEN + STEPS);
+        let seen = rollout.latents.slice(s![..SEEN, ..]);
+        let real = rollout.latents.slice(s![SEEN..end, ..]);
+        let actions = rollout.actions.slice(s![..end - 1, ..]);
+        let dreamt = dream(model, seen, actions, 1.0, self.seed)?;
+
+        let mut pictures = Vec::new();
+        if let Some(picture) = latents_picture(real, dreamt.view()) {
+            pictures.push(("dream_latents", picture));
+        }
+        if let Some(decode) = decode {
+            let shown = shown_steps(real.nrows());
+            let frames = |latents: &ndarray::ArrayView2<'_, f32>| {
+                decode(latents.select(Axis(0), &shown).view())
+            };
+            if let (Some(real), Some(dreamt)) = (frames(&real), frames(&dreamt.view()))
+                && let Some(picture) = frames_picture(&real, &dreamt)
+            {
+                pictures.push(("dream", picture));
+            }
+        }
+        for (name, picture) in &pictures {
+            let path = self.directory.join(format!("{name}.png"));
+            write_atomically(&path, &picture.png).map_err(RunError::io(&path))?;
+        }
+        Ok(pictures)
+    }
+}

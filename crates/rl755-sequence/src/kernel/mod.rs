@@ -1,0 +1,13 @@
+//! The arithmetic of trained models on the CPU, without tensors.
+//!
+//! Every result is a fixed sequence of correctly rounded operations (sums, products, quotients,
+//! fused products), done for each row in the same order: its bits depend neither on the other rows
+//! nor on the threads, nor on which vector instructions the processor has.
+
+mod dense;
+mod elementwise;
+mod norm;
+
+pub(crate) use dense::Dense;
+pub(crate) use elementwise::{exp, gelu, sigmoid, tanh};
+pub(crate) use norm::LayerNorm;

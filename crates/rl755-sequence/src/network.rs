@@ -1,0 +1,94 @@
+//! The [`SequenceNetwork`] trait: what one type must say to be a sequence model that the stages
+//! can train, load and use.
+
+use burn::{
+    module::Module,
+    tensor::{Device, Tensor},
+};
+use rl755_nn::{Losses, OptimizerConfig};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+use crate::{SequenceCell, SequenceError};
+
+/// The sizes that a sequence model is made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sizes {
+    /// Numbers in a latent.
+    pub latent: usize,
+    /// Numbers in an action.
+    pub action: usize,
+    /// Steps in a training sequence: the longest context that a model ever learns from.
+    pub sequence_length: usize,
+}
+
+impl Sizes {
+    /// Numbers that a model takes in at a step: the latent, then the action.
+    pub fn input(&self) -> usize {
+        self.latent + self.action
+    }
+}
+
+/// A batch of training sequences.
+#[derive(Clone, Debug)]
+pub struct SequenceBatch {
+    /// The latents seen, `[batch, length, latent]`.
+    pub latents: Tensor<3>,
+    /// The actions chosen there, `[batch, length, action]`.
+    pub actions: Tensor<3>,
+    /// What to predict, `[batch, length, latent]`: the next latents, or how they differ from those
+    /// seen.
+    pub targets: Tensor<3>,
+    /// The rewards of the actions, `[batch, length]`.
+    pub rewards: Tensor<2>,
+    /// 1 where the task ended with the action, else 0, `[batch, length]`.
+    pub terminals: Tensor<2>,
+}
+
+impl SequenceBatch {
+    /// Latents and actions side by side, `[batch, length, latent + action]`.
+    pub fn inputs(&self) -> Tensor<3> {
+        Tensor::cat(vec![self.latents.clone(), self.actions.clone()], 2)
+    }
+}
+
+/// A sequence model as a burn module. Implementing it and its [`SequenceCell`] is all a new model
+/// needs, beside [`SequenceRegistry::add`](crate::SequenceRegistry::add).
+pub trait SequenceNetwork: Module + 'static {
+    /// The name on the command line and in manifests.
+    const NAME: &'static str;
+
+    /// Whether there is anything to train.
+    const TRAINABLE: bool = true;
+
+    /// Its hyper-parameters. Should refuse unknown fields (`serde(deny_unknown_fields)`) and have
+    /// defaults for missing ones (`serde(default)`).
+    type Config: Serialize + DeserializeOwned + Default;
+
+    /// Its trained form.
+    type Cell: SequenceCell;
+
+    /// A model with fresh weights.
+    ///
+    /// # Errors
+    /// On a bad value in `config`.
+    fn init(config: &Self::Config, sizes: &Sizes, device: &Device) -> Result<Self, SequenceError>;
+
+    /// What training minimises for `batch`, averaged over batch, steps and latent dimensions.
+    fn losses(&self, batch: &SequenceBatch) -> Losses;
+
+    /// The trained form of these weights.
+    fn cell(&self) -> Self::Cell;
+
+    /// How it is trained unless the user says otherwise.
+    fn default_optimizer() -> OptimizerConfig {
+        OptimizerConfig::default()
+    }
+
+    /// The loss of a prediction that just repeats the last latent, which shows what a loss is
+    /// worth. `squared_changes` has, for each latent dimension, the mean squared difference
+    /// between consecutive latents.
+    fn baseline(_squared_changes: &[f64]) -> Option<f64> {
+        None
+    }
+}

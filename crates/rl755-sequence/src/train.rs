@@ -1,0 +1,277 @@
+//! Training a sequence model in a run directory.
+
+use std::path::Path;
+
+use burn::tensor::Device;
+use rl755_data::{Dataset, DatasetError, Split, WindowSampler, WindowSamplerConfig};
+use rl755_nn::{Learner, first_not_finite, num_parameters, save_weights};
+use rl755_run::{
+    Input, Manifest, Metrics, Outcome, Progress, RunDir, RunError, Trainee, TrainingConfig,
+    TrainingError, derive_seed, train as train_loop,
+};
+
+use crate::{
+    SequenceError, SequenceNetwork, SequenceRunConfig, Sizes, StageContext, TrainSequenceConfig,
+    batches::Batches, dream_stage::DreamStage, load::WEIGHTS, model_config, run::STAGE,
+    trained::trained, validation::Validation,
+};
+
+/// Trains the network `N`.
+pub(crate) fn train<N: SequenceNetwork>(
+    config: &TrainSequenceConfig,
+    model_dir: &Path,
+    resume: bool,
+    context: &StageContext<'_>,
+) -> Result<Outcome, SequenceError> {
+    check(config)?;
+    let dataset = Dataset::open(&config.dataset)?;
+    dataset.expect_encoded()?;
+    let encoder = dataset.manifest().encoder.as_ref().expect("encoded datasets name an encoder");
+    let sizes = Sizes {
+        latent: encoder.latent_width,
+        action: dataset.manifest().action_width,
+        sequence_length: config.sequence_length,
+    };
+    let parsed = model_config::parse::<N>(&config.model_config)?;
+    // Says whether the config is sound before anything is written.
+    let parameters = num_parameters(&N::init(&parsed, &sizes, context.device)?);
+    let optimizer = config.optimizer.clone().unwrap_or_else(N::default_optimizer);
+    let run_config = SequenceRunConfig {
+        model: N::NAME.to_owned(),
+        model_config: model_config::resolved::<N>(&parsed)?,
+        sizes,
+        encoder: encoder.name.clone(),
+        encoder_digest: encoder.digest.clone(),
+        sample_observations: config.sample_observations,
+        difference_targets: config.difference_targets,
+        split: config.split.clone(),
+        validation_split: config.validation_split.clone(),
+        validation_batches: config.validation_batches,
+        optimizer: optimizer.clone(),
+        training: if N::TRAINABLE { config.training.clone() } else { no_training() },
+        batch_size: config.batch_size,
+    };
+    let split = dataset.split(&config.split)?;
+    let batches = batches(config, &split, config.batch_size, "batches")?;
+    let left_out = batches.sampler.too_short();
+    let validation = validation(config, &dataset, context.progress)?;
+
+    let value = serde_json::to_value(&run_config)
+        .map_err(|e| RunError::Damaged { path: model_dir.to_owned(), reason: e.to_string() })?;
+    let input = Input { path: dataset.directory().to_owned(), digest: dataset.digest() };
+    let manifest = Manifest::begin(STAGE, N::NAME, config.seed, value, vec![input]);
+    let mut run = RunDir::begin(model_dir, manifest, resume)?;
+    if run.is_complete() {
+        context.progress.line(&format!("{} is complete already", model_dir.display()));
+        return Ok(Outcome::Complete);
+    }
+    if left_out > 0 {
+        context.progress.line(&format!(
+            "{left_out} rollouts are left out: they are shorter than {} steps",
+            config.sequence_length + 1
+        ));
+    }
+    let init = |device: &Device| {
+        N::init(&parsed, &sizes, device).expect("the same call gave a network just before")
+    };
+    let network = if N::TRAINABLE {
+        let seed = derive_seed(config.seed, "weights", 0);
+        Network::Learning(Box::new(Learner::new(context.device, seed, &optimizer, init)))
+    } else {
+        Network::Fixed(init(context.device))
+    };
+    let shown = dataset.split(&config.validation_split).ok().filter(|s| !s.is_empty());
+    let mut trainee = SequenceTrainee {
+        network,
+        batches,
+        validation,
+        dreams: DreamStage::new(&shown.unwrap_or(split), model_dir, config.seed)?,
+        sizes,
+        difference_targets: config.difference_targets,
+        seed: config.seed,
+        context: *context,
+        done: 0,
+        last: None,
+    };
+    let outcome = train_loop(
+        &mut run,
+        &run_config.training,
+        &mut trainee,
+        context.progress,
+        context.interrupt,
+    )?;
+    if outcome == Outcome::Complete {
+        let measured = trainee.measured()?;
+        let mut results: serde_json::Map<_, _> =
+            measured.into_iter().map(|(name, value)| (name, value.into())).collect();
+        results.insert("parameters".to_owned(), parameters.into());
+        run.complete(results)?;
+    }
+    Ok(outcome)
+}
+
+fn check(config: &TrainSequenceConfig) -> Result<(), SequenceError> {
+    for (field, value) in
+        [("batch_size", config.batch_size), ("sequence_length", config.sequence_length)]
+    {
+        if value == 0 {
+            let expected = "at least 1";
+            return Err(SequenceError::Setting { field, value: value.to_string(), expected });
+        }
+    }
+    Ok(())
+}
+
+/// A model without anything to learn is trained for one step, which does nothing.
+fn no_training() -> TrainingConfig {
+    TrainingConfig { train_steps: 1, save_every_n_steps: 1, log_every_n_steps: 1 }
+}
+
+/// Batches of `split` whose order and draws derive from `label`.
+fn batches(
+    config: &TrainSequenceConfig,
+    split: &Split,
+    batch_size: usize,
+    label: &str,
+) -> Result<Batches, DatasetError> {
+    let seed = derive_seed(config.seed, label, 0);
+    // One step more than a sequence: the last one is only a target.
+    let sampler = WindowSamplerConfig { batch_size, length: config.sequence_length + 1, seed };
+    Ok(Batches {
+        sampler: WindowSampler::new(split, sampler)?,
+        sample_observations: config.sample_observations,
+        difference_targets: config.difference_targets,
+        seed,
+    })
+}
+
+fn validation(
+    config: &TrainSequenceConfig,
+    dataset: &Dataset,
+    progress: &dyn Progress,
+) -> Result<Option<Validation>, SequenceError> {
+    if config.validation_batches == 0 {
+        return Ok(None);
+    }
+    let name = &config.validation_split;
+    let split = match dataset.split(name) {
+        Ok(split) if !split.is_empty() => split,
+        Ok(_) | Err(DatasetError::UnknownSplit { .. }) => {
+            progress.line(&format!("no validation: the dataset has no rollouts in `{name}`"));
+            return Ok(None);
+        }
+        Err(error) => return Err(error.into()),
+    };
+    match batches(config, &split, config.batch_size, "validation") {
+        Ok(batches) => Ok(Some(Validation { batches, count: config.validation_batches })),
+        Err(DatasetError::TooSmall { reason, .. }) => {
+            progress.line(&format!("no validation: {reason}"));
+            Ok(None)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// What steps: a learner, or a network that has nothing to learn.
+enum Network<N> {
+    Learning(Box<Learner<N>>),
+    Fixed(N),
+}
+
+/// A sequence model in training.
+struct SequenceTrainee<'a, N> {
+    network: Network<N>,
+    batches: Batches,
+    validation: Option<Validation>,
+    dreams: DreamStage,
+    sizes: Sizes,
+    difference_targets: bool,
+    seed: u64,
+    context: StageContext<'a>,
+    /// The step that was done last.
+    done: u64,
+    /// What validation measured last.
+    last: Option<Vec<(String, f64)>>,
+}
+
+impl<N: SequenceNetwork> SequenceTrainee<'_, N> {
+    fn inference_network(&self) -> N {
+        match &self.network {
+            Network::Learning(learner) => learner.inference_model(),
+            Network::Fixed(network) => network.clone(),
+        }
+    }
+
+    /// What validation gives at the end; measured anew where an earlier process trained.
+    fn measured(&mut self) -> Result<Vec<(String, f64)>, TrainingError> {
+        if self.last.is_none() {
+            let network = self.inference_network();
+            self.dream(&network)?;
+            self.validate(&network);
+        }
+        Ok(self.last.clone().unwrap_or_default())
+    }
+
+    fn validate(&mut self, network: &N) -> Vec<(String, f64)> {
+        let Some(validation) = &self.validation else { return Vec::new() };
+        let values = validation.measure(network, self.context.device);
+        self.last = Some(values.clone());
+        values
+    }
+
+    /// Draws the pictures of a dream: their names in TensorBoard and the pictures.
+    fn dream(&self, network: &N) -> Result<Vec<crate::dream_stage::Named>, TrainingError> {
+        let model = trained(network, self.sizes, self.difference_targets);
+        self.dreams.paint(&*model, self.context.decode).map_err(TrainingError::trainee)
+    }
+}
+
+impl<N: SequenceNetwork> Trainee for SequenceTrainee<'_, N> {
+    fn step(&mut self, step: u64) -> Result<Vec<(String, f64)>, TrainingError> {
+        let sequences = self.batches.sequences(step - 1);
+        self.done = step;
+        let batches = &self.batches;
+        let losses =
+            |network: &N, device: &Device| network.losses(&batches.tensors(&sequences, device));
+        match &mut self.network {
+            Network::Learning(learner) => {
+                learner.step(step, derive_seed(self.seed, "step", step), losses)
+            }
+            Network::Fixed(network) => Ok(losses(network, self.context.device).metrics()),
+        }
+    }
+
+    fn save(&self, directory: &Path) -> Result<(), TrainingError> {
+        match &self.network {
+            Network::Learning(learner) => {
+                // The step itself may have spoilt them: its loss was measured before.
+                if let Some(tensor) = first_not_finite(learner.model()) {
+                    return Err(TrainingError::NotFinite { tensor, step: self.done });
+                }
+                learner.save(directory)
+            }
+            Network::Fixed(network) => {
+                save_weights(network, &directory.join(WEIGHTS)).map_err(TrainingError::trainee)
+            }
+        }
+    }
+
+    fn load(&mut self, directory: &Path) -> Result<(), TrainingError> {
+        match &mut self.network {
+            Network::Learning(learner) => learner.load(directory),
+            Network::Fixed(_) => Ok(()),
+        }
+    }
+
+    fn checkpointed(
+        &mut self,
+        step: u64,
+        metrics: &mut Metrics,
+    ) -> Result<Vec<(String, f64)>, TrainingError> {
+        let network = self.inference_network();
+        for (name, picture) in self.dream(&network)? {
+            metrics.image(step, name, picture.size, &picture.png)?;
+        }
+        Ok(self.validate(&network))
+    }
+}

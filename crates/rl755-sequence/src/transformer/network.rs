@@ -1,0 +1,163 @@
+//! The transformer as a network in training.
+
+use burn::{
+    module::{Initializer, Module, Param},
+    nn::{Dropout, DropoutConfig, LayerNorm, LayerNormConfig, Linear},
+    tensor::{Device, Tensor},
+};
+use rl755_nn::{Losses, OptimizerConfig};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    SequenceBatch, SequenceError, SequenceNetwork, Sizes, TransformerCell,
+    model_config::positive,
+    transformer::block::{Block, linear},
+};
+
+/// Hyper-parameters of [`Transformer`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct TransformerConfig {
+    /// Layers. Default 6.
+    pub layers: usize,
+    /// Numbers in the hidden state of a step. Default 256.
+    pub hidden_size: usize,
+    /// Attention heads, which must divide `hidden_size`. Default 4.
+    pub heads: usize,
+    /// Numbers inside the feed-forward networks. Default 1024.
+    pub feed_forward_size: usize,
+    /// The share of numbers dropped in training, in 0..1. Default 0.1.
+    pub dropout: f64,
+    /// How many of the oldest steps are forgotten when an episode has filled the context, at
+    /// least 1 and at most the sequence length. A step costs about `sequence_length / this` times
+    /// as much as in a short episode. Default 8.
+    pub context_slide: usize,
+}
+
+impl Default for TransformerConfig {
+    fn default() -> Self {
+        Self {
+            layers: 6,
+            hidden_size: 256,
+            heads: 4,
+            feed_forward_size: 1024,
+            dropout: 0.1,
+            context_slide: 8,
+        }
+    }
+}
+
+impl TransformerConfig {
+    fn check(&self) -> Result<(), SequenceError> {
+        let name = Transformer::NAME;
+        positive(name, "layers", self.layers)?;
+        positive(name, "hidden_size", self.hidden_size)?;
+        positive(name, "heads", self.heads)?;
+        positive(name, "feed_forward_size", self.feed_forward_size)?;
+        positive(name, "context_slide", self.context_slide)?;
+        if !self.hidden_size.is_multiple_of(self.heads) {
+            let Self { hidden_size, heads, .. } = self;
+            let reason = format!("{heads} heads cannot share a hidden_size of {hidden_size}");
+            return Err(SequenceError::config(name, reason));
+        }
+        if !(0.0..1.0).contains(&self.dropout) {
+            let reason = format!("dropout is {}; it must be in 0..1", self.dropout);
+            return Err(SequenceError::config(name, reason));
+        }
+        Ok(())
+    }
+}
+
+/// `transformer`: the deterministic autoregressive transformer of the original project.
+///
+/// Takes in the latent and the action of each step, attends to the steps before, and predicts the
+/// next latent; the loss is the mean squared error per latent dimension. Positions are learnt:
+/// the model never looks back further than the sequence length it was trained with.
+///
+/// The hidden state that controllers see is the output of the last self-attention, with its
+/// residual connection and normalised: what the last feed-forward network takes in.
+///
+/// Following an episode, keys and values of earlier steps are kept. When the context is full, the
+/// `context_slide` oldest steps are forgotten and the rest computed anew at their new positions,
+/// so that the context always has between `sequence_length - context_slide + 1` and
+/// `sequence_length` steps, once the episode is that long.
+#[derive(Module, Debug)]
+pub struct Transformer {
+    pub(super) input: Linear,
+    /// `[sequence length, width]`.
+    pub(super) positions: Param<Tensor<2>>,
+    pub(super) blocks: Vec<Block>,
+    pub(super) norm: LayerNorm,
+    pub(super) output: Linear,
+    dropout: Dropout,
+    pub(super) heads: usize,
+    pub(super) context_slide: usize,
+}
+
+impl Transformer {
+    /// The hidden states `[batch, length, width]` and predictions `[batch, length, latent]` after
+    /// each step of `inputs`, `[batch, length, latent + action]`.
+    pub(super) fn forward(&self, inputs: Tensor<3>) -> (Tensor<3>, Tensor<3>) {
+        let length = inputs.dims()[1];
+        let positions = self.positions.val().narrow(0, 0, length).unsqueeze::<3>();
+        let mut x = self.dropout.forward(self.input.forward(inputs) + positions);
+        let mut hidden = x.clone();
+        for block in &self.blocks {
+            let output = block.forward(x);
+            (hidden, x) = (output.hidden, output.output);
+        }
+        (hidden, self.output.forward(self.norm.forward(x)))
+    }
+}
+
+impl SequenceNetwork for Transformer {
+    const NAME: &'static str = "transformer";
+
+    type Config = TransformerConfig;
+
+    type Cell = TransformerCell;
+
+    fn init(
+        config: &TransformerConfig,
+        sizes: &Sizes,
+        device: &Device,
+    ) -> Result<Self, SequenceError> {
+        config.check()?;
+        let (width, length) = (config.hidden_size, sizes.sequence_length);
+        if config.context_slide > length {
+            let reason = format!(
+                "context_slide is {}; it must be at most the sequence length, {length}",
+                config.context_slide
+            );
+            return Err(SequenceError::config(Self::NAME, reason));
+        }
+        Ok(Self {
+            input: linear(sizes.input(), width, device),
+            positions: Initializer::Normal { mean: 0.0, std: 0.02 }.init([length, width], device),
+            blocks: (0..config.layers).map(|_| Block::new(config, device)).collect(),
+            norm: LayerNormConfig::new(width).init(device),
+            output: linear(width, sizes.latent, device),
+            dropout: DropoutConfig::new(config.dropout).init(),
+            heads: config.heads,
+            context_slide: config.context_slide,
+        })
+    }
+
+    fn losses(&self, batch: &SequenceBatch) -> Losses {
+        let (_, predictions) = self.forward(batch.inputs());
+        let total = (predictions - batch.targets.clone()).square().mean();
+        Losses { total, parts: Vec::new() }
+    }
+
+    fn cell(&self) -> TransformerCell {
+        TransformerCell::new(self)
+    }
+
+    fn default_optimizer() -> OptimizerConfig {
+        OptimizerConfig { beta_2: 0.98, epsilon: 1e-9, ..OptimizerConfig::default() }
+    }
+
+    fn baseline(squared_changes: &[f64]) -> Option<f64> {
+        Some(squared_changes.iter().sum::<f64>() / squared_changes.len() as f64)
+    }
+}
