@@ -1,5 +1,7 @@
 //! Training steps are repeatable, resumable and stop at the first bad number.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use burn::{
     module::Module,
     nn::{

@@ -1,0 +1,47 @@
+//! A stage that is killed and started again ends with the same bits as one that ran undisturbed,
+//! on any number of threads.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod lab;
+
+use lab::{Lab, STAGES, timed};
+use rl755_run::Random;
+
+#[test]
+fn killed_stages_end_with_the_same_bits_on_one_thread_and_on_two() {
+    let (whole, parts) = (Lab::new(), Lab::new());
+    let mut random = Random::new(2018);
+    for (stage, flags) in STAGES {
+        let took = timed(|| drop(whole.succeed(stage, &format!("{flags} --threads 2"))));
+        let flags = format!("{flags} --threads 1");
+        let kills = if stage == "verify" { 0 } else { 3 };
+        for _ in 0..kills {
+            let delay = took.mul_f64(random.uniform(0.0, 1.2));
+            // One that ended before the kill has done its work; collecting would begin another.
+            if parts.kill_after(delay, stage, &flags).success() {
+                break;
+            }
+        }
+        if stage != "collect" || sessions_are_open(&parts) {
+            parts.succeed(stage, &flags);
+        }
+    }
+    for directory in
+        ["rollouts", "dataset", "encoder", "encoded", "sequence", "controller", "evaluation"]
+    {
+        let (expected, found) = (whole.contents(directory), parts.contents(directory));
+        assert!(!expected.is_empty(), "{directory} is empty");
+        let names = |c: &std::collections::BTreeMap<_, _>| c.keys().cloned().collect::<Vec<_>>();
+        assert_eq!(names(&found), names(&expected));
+        for (file, digest) in expected {
+            assert_eq!(found[&file], digest, "{} differs", file.display());
+        }
+    }
+}
+
+/// Whether collecting has still to be done.
+fn sessions_are_open(lab: &Lab) -> bool {
+    let rollouts = lab.contents("rollouts");
+    rollouts.keys().filter(|f| f.extension().is_some_and(|e| e == "tfrecord")).count() < 8
+}

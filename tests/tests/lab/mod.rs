@@ -1,0 +1,129 @@
+//! A directory in which the tests run the stages on a small scale.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+    process::{Child, Command, ExitStatus, Output, Stdio},
+    sync::mpsc,
+    time::{Duration, Instant},
+};
+
+use rl755_run::{Digest, digest_file};
+
+/// The recipe, small enough for a test. Paths are relative to the lab.
+pub(crate) const STAGES: [(&str, &str); 8] = [
+    ("collect", "--num-rollouts 8 --max-steps 60 --out-dir rollouts --seed 3"),
+    (
+        "pack",
+        "--rollout-dir rollouts --out-dir dataset --rollouts-per-tfrecord-file 2 \
+         --validation-fraction 0.25",
+    ),
+    ("verify", "--pattern dataset"),
+    (
+        "train-encoder",
+        "--model vae-64 --rollouts-dataset dataset --model-dir encoder --train-steps 9 \
+         --save-every-n-steps 3 --log-every-n-steps 2 --batch-size 4 --representation-size 8 \
+         --obs-sampled-per-rollout 5 --shuffle-buffer 10 --resume",
+    ),
+    ("encode", "--model encoder --rollouts-dataset dataset --out-dir encoded --num-sub-shards 3"),
+    (
+        "train-sequence",
+        "--model mdn-rnn --rollouts-dataset encoded --encoder encoder --model-dir sequence \
+         --train-steps 30 --save-every-n-steps 10 --batch-size 4 --sequence-length 16 --resume",
+    ),
+    (
+        "train-controller",
+        "--encoder encoder --sequence sequence --environment CarRacing-v3 --model-dir controller \
+         --generations 4 --population 4 --trials 2 --max-steps 12 --evaluate-every 2 \
+         --evaluation-episodes 2 --save-every-n-steps 1 --resume",
+    ),
+    (
+        "evaluate",
+        "--controller controller --episodes 2 --max-steps 12 --out-dir evaluation \
+         --video evaluation/episode.webm",
+    ),
+];
+
+/// Flags of a stage of the recipe.
+pub(crate) fn flags(stage: &str) -> &'static str {
+    STAGES.iter().find(|(name, _)| *name == stage).expect("a stage of the recipe").1
+}
+
+pub(crate) struct Lab {
+    directory: tempfile::TempDir,
+}
+
+impl Lab {
+    pub(crate) fn new() -> Self {
+        Self { directory: tempfile::tempdir().unwrap() }
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    fn command(&self, stage: &str, flags: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_stages"));
+        command.current_dir(self.directory.path()).arg(stage).args(flags.split_whitespace());
+        command
+    }
+
+    /// Runs a stage to its end.
+    pub(crate) fn run(&self, stage: &str, flags: &str) -> Output {
+        self.command(stage, flags).output().unwrap()
+    }
+
+    /// Runs a stage, which must succeed.
+    pub(crate) fn succeed(&self, stage: &str, flags: &str) -> Output {
+        let output = self.run(stage, flags);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{stage} {flags}: {errors}");
+        output
+    }
+
+    pub(crate) fn start(&self, stage: &str, flags: &str) -> Child {
+        let mut command = self.command(stage, flags);
+        command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    }
+
+    /// Starts a stage and kills it with SIGKILL after `delay`, unless it ends before.
+    pub(crate) fn kill_after(&self, delay: Duration, stage: &str, flags: &str) -> ExitStatus {
+        let mut child = self.start(stage, flags);
+        // Nobody sends: this waits for the moment of the kill.
+        let (_sender, never) = mpsc::channel::<()>();
+        let _ = never.recv_timeout(delay);
+        let _ = child.kill();
+        child.wait().unwrap()
+    }
+
+    /// The digests of all files below `name` that a stage promises to make the same each time:
+    /// not those with times in them (manifests of runs, TensorBoard logs, optimiser state by
+    /// random ids), nor hidden ones.
+    pub(crate) fn contents(&self, name: &str) -> BTreeMap<PathBuf, Digest> {
+        let mut found = BTreeMap::new();
+        collect_contents(&self.path(name), Path::new(name), &mut found);
+        found
+    }
+}
+
+fn collect_contents(directory: &Path, name: &Path, found: &mut BTreeMap<PathBuf, Digest>) {
+    for entry in fs::read_dir(directory).unwrap() {
+        let entry = entry.unwrap();
+        let (path, file) = (entry.path(), entry.file_name().into_string().unwrap());
+        let varies = ["manifest.json", "parameter_ids.json", "optimizer.burnpack"];
+        if path.is_dir() {
+            collect_contents(&path, &name.join(&file), found);
+        } else if !file.starts_with("events.") && !file.starts_with('.') && !varies.contains(&&*file)
+        {
+            found.insert(name.join(&file), digest_file(&path).unwrap());
+        }
+    }
+}
+
+/// How long `work` takes.
+pub(crate) fn timed(work: impl FnOnce()) -> Duration {
+    let began = Instant::now();
+    work();
+    began.elapsed()
+}
