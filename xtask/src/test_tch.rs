@@ -15,9 +15,10 @@ impl TestTch {
     /// Runs the tests.
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
         let mut command = workspace::cargo(&["test", "--release", "--package", "rl755-tests"]);
-        command.args(["--features", "tch", "--test", "libtorch", "--target-dir"]);
+        command.args(["--features", "tch", "--test", "stages", "--target-dir"]);
         command.arg(libtorch::target_dir());
         command.envs(libtorch::environment()?);
+        command.args(["--", "libtorch"]);
         workspace::run(&mut command)?;
         Ok(ExitCode::SUCCESS)
     }

@@ -23,13 +23,38 @@ impl UnknownName {
     }
 }
 
-/// The one of `known` that `name` most likely meant, if any is close.
+/// The one of `known` that `name` most likely meant: one that it begins, or else the one with the
+/// fewest typing errors, if they are few.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let lower = name.to_lowercase();
+    let wanted = name.trim().to_lowercase();
+    let errors = |known: &str| match known.to_lowercase() {
+        known if known.starts_with(&wanted) => 0,
+        known => strsim::damerau_levenshtein(&wanted, &known),
+    };
     known
         .into_iter()
-        .map(|k| (strsim::jaro_winkler(&lower, &k.to_lowercase()), k))
-        .filter(|(similarity, _)| *similarity > 0.75)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, k)| k)
+        .filter(|_| !wanted.is_empty())
+        .map(|known| (errors(known), known))
+        .filter(|(errors, known)| *errors <= known.len().div_ceil(3))
+        .min()
+        .map(|(_, known)| known)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_name_has_the_fewest_typing_errors() {
+        let known = ["vae-64", "vae-96", "identity"];
+        for (name, expected) in [
+            ("vae-65", Some("vae-64")),
+            ("VAE", Some("vae-64")),
+            ("idnetity", Some("identity")),
+            ("transformer", None),
+            ("", None),
+        ] {
+            assert_eq!(nearest(name, known), expected, "{name}");
+        }
+    }
 }

@@ -242,7 +242,8 @@ impl SequenceCell for OneStepCell {
         let outputs = self.bias.len();
         for (row, memory) in memories.iter().enumerate() {
             for (o, target) in targets.row_mut(row).iter_mut().enumerate() {
-                let products = memory.iter().enumerate().map(|(i, m)| m * self.weight[i * outputs + o]);
+                let products =
+                    memory.iter().enumerate().map(|(i, m)| m * self.weight[i * outputs + o]);
                 *target = self.bias[o] + products.sum::<f32>();
             }
         }

@@ -2,15 +2,9 @@
 //!
 //! Outside the default run: `cargo xtask test-tch` sets LibTorch up and runs it.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-#![cfg(feature = "tch")]
-
-mod lab;
-
 use std::{collections::BTreeMap, fs};
 
-use lab::{Lab, flags};
+use crate::lab::{Lab, flags};
 use safetensors::SafeTensors;
 
 /// The greatest relative difference.
@@ -30,7 +24,8 @@ fn check(lab: &Lab, stage: &str, flags: &str) {
     }
     let (flex, tch) = (weights(lab, "flex"), weights(lab, "tch"));
     for (name, expected) in flex {
-        let norm = |values: &mut dyn Iterator<Item = f64>| values.map(|v| v * v).sum::<f64>().sqrt();
+        let norm =
+            |values: &mut dyn Iterator<Item = f64>| values.map(|v| v * v).sum::<f64>().sqrt();
         let differences = &mut expected.iter().zip(&tch[&name]).map(|(a, b)| a - b);
         let error = norm(differences) / norm(&mut expected.iter().copied()).max(1e-6);
         assert!(error < TOLERANCE, "{stage}: {name} differs by {error:e}");

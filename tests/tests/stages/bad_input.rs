@@ -1,12 +1,8 @@
 //! Bad input gives a clear error, an exit code that is not 0, and leaves nothing half-written.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod lab;
-
 use std::fs;
 
-use lab::{Lab, flags};
+use crate::lab::{Lab, flags};
 
 /// Runs a stage that must fail with `expected` in its errors, and must not leave `output` behind.
 #[track_caller]
@@ -174,7 +170,8 @@ fn later_stages_refuse_inputs_of_another_kind() {
 #[test]
 fn a_controller_is_not_evaluated_with_models_it_was_not_trained_with() {
     let lab = Lab::new();
-    for stage in ["collect", "pack", "train-encoder", "encode", "train-sequence", "train-controller"]
+    for stage in
+        ["collect", "pack", "train-encoder", "encode", "train-sequence", "train-controller"]
     {
         lab.succeed(stage, flags(stage));
     }

@@ -114,7 +114,9 @@ fn collect_contents(directory: &Path, name: &Path, found: &mut BTreeMap<PathBuf,
         let varies = ["manifest.json", "parameter_ids.json", "optimizer.burnpack"];
         if path.is_dir() {
             collect_contents(&path, &name.join(&file), found);
-        } else if !file.starts_with("events.") && !file.starts_with('.') && !varies.contains(&&*file)
+        } else if !file.starts_with("events.")
+            && !file.starts_with('.')
+            && !varies.contains(&&*file)
         {
             found.insert(name.join(&file), digest_file(&path).unwrap());
         }

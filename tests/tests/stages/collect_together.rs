@@ -1,10 +1,6 @@
 //! Several collecting processes share a directory.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod lab;
-
-use lab::Lab;
+use crate::lab::Lab;
 
 #[test]
 fn two_collects_at_once_lose_nothing_and_duplicate_nothing() {

@@ -1,11 +1,7 @@
 //! A stage that is killed and started again ends with the same bits as one that ran undisturbed,
 //! on any number of threads.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod lab;
-
-use lab::{Lab, STAGES, timed};
+use crate::lab::{Lab, STAGES, timed};
 use rl755_run::Random;
 
 #[test]

@@ -1,0 +1,10 @@
+//! The stages as processes.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod bad_input;
+mod collect_together;
+mod killed;
+mod lab;
+#[cfg(feature = "tch")]
+mod libtorch;
