@@ -1,1 +1,29 @@
-//! The stages' command lines: flags, registries, presets, progress bars and devices.
+//! The stages' command lines: flags, registries, progress bars and devices.
+//!
+//! The binaries `rl755-collect`, `rl755-train-encoder`, … are a line each over this crate. A crate
+//! with environments or models of its own gets all of them as subcommands of one program:
+//!
+//! ```no_run
+//! use std::process::ExitCode;
+//!
+//! fn main() -> ExitCode {
+//!     rl755_cli::run(|plugins| {
+//!         // plugins.encoders.add::<SlotVae>();
+//!         // plugins.environments.add("Maze-v0", || Ok(Box::new(Maze::new())));
+//!     })
+//! }
+//! ```
+
+mod dataset_flags;
+mod device;
+mod plugins;
+mod program;
+mod progress_bar;
+mod stage;
+pub mod stages;
+mod training_flags;
+mod world_model_flags;
+
+pub use plugins::Plugins;
+pub use program::run;
+pub use stage::{Desk, Stage, stage};

@@ -1,3 +1,9 @@
-//! The collect stage.
+//! Collects rollouts of an environment under a random policy.
 
-fn main() {}
+use std::process::ExitCode;
+
+use rl755_cli::{stage, stages::Collect};
+
+fn main() -> ExitCode {
+    stage::<Collect>()
+}

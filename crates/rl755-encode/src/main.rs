@@ -1,3 +1,9 @@
-//! The encode stage.
+//! Turns rollouts of frames into rollouts of latents.
 
-fn main() {}
+use std::process::ExitCode;
+
+use rl755_cli::{stage, stages::Encode};
+
+fn main() -> ExitCode {
+    stage::<Encode>()
+}

@@ -1,3 +1,9 @@
-//! The evaluate stage.
+//! Scores a controller or a policy over many episodes.
 
-fn main() {}
+use std::process::ExitCode;
+
+use rl755_cli::{stage, stages::Evaluate};
+
+fn main() -> ExitCode {
+    stage::<Evaluate>()
+}

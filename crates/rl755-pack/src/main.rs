@@ -1,3 +1,9 @@
-//! The pack stage.
+//! Packs rollouts into sharded TFRecords.
 
-fn main() {}
+use std::process::ExitCode;
+
+use rl755_cli::{stage, stages::Pack};
+
+fn main() -> ExitCode {
+    stage::<Pack>()
+}

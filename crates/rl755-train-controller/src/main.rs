@@ -1,3 +1,9 @@
-//! The train-controller stage.
+//! Evolves a controller in the real environment.
 
-fn main() {}
+use std::process::ExitCode;
+
+use rl755_cli::{stage, stages::TrainController};
+
+fn main() -> ExitCode {
+    stage::<TrainController>()
+}

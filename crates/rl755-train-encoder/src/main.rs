@@ -1,3 +1,9 @@
-//! The train-encoder stage.
+//! Trains an observation encoder on single frames.
 
-fn main() {}
+use std::process::ExitCode;
+
+use rl755_cli::{stage, stages::TrainEncoder};
+
+fn main() -> ExitCode {
+    stage::<TrainEncoder>()
+}

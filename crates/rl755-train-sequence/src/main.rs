@@ -1,3 +1,9 @@
-//! The train-sequence stage.
+//! Trains a sequence model on latents and actions.
 
-fn main() {}
+use std::process::ExitCode;
+
+use rl755_cli::{stage, stages::TrainSequence};
+
+fn main() -> ExitCode {
+    stage::<TrainSequence>()
+}

@@ -1,3 +1,9 @@
-//! The verify stage.
+//! Finds corrupted records in sharded TFRecords.
 
-fn main() {}
+use std::process::ExitCode;
+
+use rl755_cli::{stage, stages::Verify};
+
+fn main() -> ExitCode {
+    stage::<Verify>()
+}

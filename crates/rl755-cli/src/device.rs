@@ -1,0 +1,130 @@
+//! `--device`: where models run.
+
+use anyhow::{Context, bail};
+use burn::tensor::Device;
+
+// A doc comment here would replace the help text of the stages.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct DeviceFlags {
+    /// Where models run: `flex` (the CPU), `cuda:0` (an NVIDIA GPU, with the feature `cuda`), `tch`
+    /// (LibTorch on the CPU, with the feature `tch`) or `tch:0` (LibTorch on a GPU)
+    #[arg(long, default_value = "flex", value_name = "DEVICE")]
+    device: String,
+}
+
+impl DeviceFlags {
+    /// Takes GPU `index` of a device that was named without a number.
+    ///
+    /// # Errors
+    /// When the device has no numbers, or was given another one.
+    pub(crate) fn select_gpu(&mut self, index: usize) -> anyhow::Result<()> {
+        match self.device.as_str() {
+            "cuda" | "tch" => self.device = format!("{}:{index}", self.device),
+            // One CPU serves all instances.
+            "flex" => {}
+            named if named.ends_with(&format!(":{index}")) => {}
+            named => bail!("--gpu-index {index} and --device {named} name different devices"),
+        }
+        Ok(())
+    }
+
+    /// The device, checked to be there.
+    ///
+    /// # Errors
+    /// When the name is unknown, the program was built without it, or the machine has none; says
+    /// what to do.
+    pub(crate) fn open(&self) -> anyhow::Result<Device> {
+        let device = parse(&self.device)?;
+        // Backends that find no hardware panic at the first use, so use it here, once.
+        let hook = std::panic::take_hook();
+        std::panic::set_hook(Box::new(|_| {}));
+        let probe = std::panic::catch_unwind(|| {
+            let ones = burn::tensor::Tensor::<1>::ones([2], &device);
+            ones.sum().into_scalar::<f32>()
+        });
+        std::panic::set_hook(hook);
+        match probe {
+            Ok(2.0) => Ok(device),
+            _ => bail!(
+                "the device `{}` does not work on this machine: is there a GPU, its driver and \
+                 its library? `--device flex` runs on every CPU",
+                self.device
+            ),
+        }
+    }
+}
+
+fn parse(text: &str) -> anyhow::Result<Device> {
+    let (kind, index) = match text.split_once(':') {
+        Some((kind, index)) => {
+            let index: usize = index
+                .parse()
+                .with_context(|| format!("the device `{text}` needs a number after the colon"))?;
+            (kind, Some(index))
+        }
+        None => (text, None),
+    };
+    match (kind, index) {
+        ("flex", None) => Ok(Device::flex()),
+        ("cuda", index) => cuda(index.unwrap_or(0)),
+        ("tch", index) => tch(index),
+        _ => bail!("no device is called `{text}`; known are flex, cuda:N, tch and tch:N"),
+    }
+}
+
+#[cfg(feature = "cuda")]
+fn cuda(index: usize) -> anyhow::Result<Device> {
+    Ok(Device::cuda(index))
+}
+
+#[cfg(not(feature = "cuda"))]
+fn cuda(_index: usize) -> anyhow::Result<Device> {
+    not_compiled_in("cuda")
+}
+
+// burn announces that it will drop LibTorch in a later version; until then it is a second opinion.
+#[cfg(feature = "tch")]
+#[allow(deprecated)]
+fn tch(index: Option<usize>) -> anyhow::Result<Device> {
+    Ok(index.map_or_else(Device::libtorch, Device::libtorch_cuda))
+}
+
+#[cfg(not(feature = "tch"))]
+fn tch(_index: Option<usize>) -> anyhow::Result<Device> {
+    not_compiled_in("tch")
+}
+
+#[cfg(not(all(feature = "cuda", feature = "tch")))]
+fn not_compiled_in(feature: &str) -> anyhow::Result<Device> {
+    bail!(
+        "this program was built without the device `{feature}`; build it again with `--features \
+         {feature}`, or use `--device flex`"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(device: &str) -> String {
+        DeviceFlags { device: device.to_owned() }.open().unwrap_err().to_string()
+    }
+
+    #[test]
+    fn the_cpu_is_always_there() {
+        DeviceFlags { device: "flex".to_owned() }.open().unwrap();
+    }
+
+    #[test]
+    fn unknown_devices_are_answered_with_the_known_ones() {
+        assert!(error("gpu").contains("known are flex, cuda:N, tch"));
+        assert!(error("cuda:x").contains("needs a number after the colon"));
+        assert!(error("flex:1").contains("no device is called `flex:1`"));
+    }
+
+    #[cfg(not(feature = "cuda"))]
+    #[test]
+    fn a_device_not_compiled_in_says_what_to_do() {
+        assert!(error("cuda:0").contains("--features cuda"));
+    }
+}

@@ -1,0 +1,31 @@
+//! What a program knows by name: environments, policies, encoders, sequence models, controllers.
+
+use rl755_data::PolicyRegistry;
+use rl755_encoder::EncoderRegistry;
+use rl755_env::EnvRegistry;
+use rl755_sequence::SequenceRegistry;
+
+/// The registries of a program. A downstream crate adds its own types to them in its `main`.
+#[non_exhaustive]
+pub struct Plugins {
+    /// Environments by versioned id.
+    pub environments: EnvRegistry,
+    /// Policies that collect rollouts.
+    pub policies: PolicyRegistry,
+    /// Observation encoders.
+    pub encoders: EncoderRegistry,
+    /// Sequence models.
+    pub sequences: SequenceRegistry,
+}
+
+impl Plugins {
+    /// What rl755 itself brings.
+    pub fn with_builtin() -> Self {
+        Self {
+            environments: EnvRegistry::with_builtin(),
+            policies: PolicyRegistry::with_builtin(),
+            encoders: EncoderRegistry::with_builtin(),
+            sequences: SequenceRegistry::with_builtin(),
+        }
+    }
+}

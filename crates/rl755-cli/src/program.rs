@@ -1,0 +1,48 @@
+//! A program with all stages as subcommands, for crates that add their own types.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::{
+    Plugins,
+    stage::{CommonFlags, run_stage},
+    stages::{
+        Collect, Encode, Pack, TrainEncoder, TrainSequence, Verify,
+    },
+};
+
+/// The World Models recipe, stage by stage.
+#[derive(Parser)]
+#[command(version)]
+struct Program {
+    #[command(subcommand)]
+    command: Command,
+    #[command(flatten)]
+    common: CommonFlags,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    Collect(Collect),
+    Pack(Pack),
+    Verify(Verify),
+    TrainEncoder(TrainEncoder),
+    Encode(Encode),
+    TrainSequence(TrainSequence),
+}
+
+/// Runs the stage that the command line names, with what rl755 brings and what `add` adds.
+pub fn run(add: impl FnOnce(&mut Plugins)) -> ExitCode {
+    let mut plugins = Plugins::with_builtin();
+    add(&mut plugins);
+    let Program { command, common } = Program::parse();
+    match command {
+        Command::Collect(stage) => run_stage(stage, &common, &plugins),
+        Command::Pack(stage) => run_stage(stage, &common, &plugins),
+        Command::Verify(stage) => run_stage(stage, &common, &plugins),
+        Command::TrainEncoder(stage) => run_stage(stage, &common, &plugins),
+        Command::Encode(stage) => run_stage(stage, &common, &plugins),
+        Command::TrainSequence(stage) => run_stage(stage, &common, &plugins),
+    }
+}

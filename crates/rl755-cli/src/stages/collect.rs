@@ -1,0 +1,78 @@
+//! `rl755-collect`.
+
+use std::path::PathBuf;
+
+use rl755_data::{CollectConfig, collect};
+use rl755_run::Outcome;
+
+use crate::{Desk, Plugins, Stage, stage::print, training_flags::at_least_1};
+
+/// Collect rollouts of an environment under a random policy
+///
+/// Several instances may write into one directory at once: each adds --num-rollouts rollouts. One
+/// that was interrupted or killed goes on when it is started again with the same flags.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Collect {
+    /// The environment's versioned id
+    #[arg(long, default_value = "CarRacing-v3", value_name = "ID")]
+    environment: String,
+    /// Who acts: `uniform`, `smooth` (Perlin noise, so that a car moves), `brownian`, or `repeated`
+    /// (a uniform action held 1 to 10 steps)
+    #[arg(long, default_value = "smooth", value_name = "NAME")]
+    policy: String,
+    /// Rollouts that this instance adds
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    num_rollouts: u64,
+    /// Rollouts at a time [default: one for each core]
+    #[arg(long, value_name = "N", value_parser = at_least_1)]
+    parallelism: Option<usize>,
+    /// The longest a rollout gets, in steps
+    #[arg(long, default_value_t = 1000, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    max_steps: u64,
+    /// Where the rollouts go, a file each
+    #[arg(long, value_name = "DIR")]
+    out_dir: PathBuf,
+    /// What tracks, starts and actions are drawn from
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    seed: u64,
+}
+
+impl Stage for Collect {
+    const NAME: &'static str = "rl755-collect";
+    const UNIT: &'static str = "rollouts";
+
+    fn run(self, plugins: &Plugins, desk: &Desk) -> anyhow::Result<Outcome> {
+        let config = CollectConfig {
+            environment: self.environment,
+            policy: self.policy,
+            num_rollouts: self.num_rollouts,
+            parallelism: self.parallelism.unwrap_or_else(rayon::current_num_threads),
+            max_steps: self.max_steps,
+            out_dir: self.out_dir,
+            seed: self.seed,
+        };
+        let report = collect(
+            &config,
+            &plugins.environments,
+            &plugins.policies,
+            &*desk.progress,
+            &desk.interrupt,
+        )?;
+        if report.interrupted {
+            return Ok(Outcome::Interrupted { step: report.resumed + report.collected });
+        }
+        print(&format!(
+            "{} rollouts of {} steps in {} (session {}{})",
+            report.collected,
+            report.steps,
+            config.out_dir.display(),
+            report.session,
+            if report.resumed > 0 {
+                format!(", which had {} already", report.resumed)
+            } else {
+                String::new()
+            }
+        ));
+        Ok(Outcome::Complete)
+    }
+}

@@ -1,0 +1,97 @@
+//! `rl755-encode`.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, bail};
+use rl755_encoder::{EncodeConfig, StageContext, encode};
+use rl755_run::Outcome;
+
+use crate::{
+    Desk, Plugins, Stage,
+    device::DeviceFlags, dataset_flags::check_environment,
+    training_flags::at_least_1,
+};
+
+/// Turn rollouts of frames into rollouts of latents, sharded over GPUs and jobs
+///
+/// To split the work, run it `--num-outer-shards` times with `--outer-shard-index` 0, 1, 2, …, at
+/// once or one after another, on one machine or many. The dataset is complete when all are done,
+/// and is the same however it was split. A run that was interrupted goes on when it is started
+/// again.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Encode {
+    /// The trained encoder: a directory that rl755-train-encoder wrote
+    #[arg(long, value_name = "DIR")]
+    model: PathBuf,
+    /// Its checkpoint of that number [default: the last of a finished training]
+    #[arg(long, value_name = "N")]
+    checkpoint: Option<u64>,
+    /// The packed rollouts: a directory that rl755-pack wrote
+    #[arg(long, value_name = "DIR")]
+    rollouts_dataset: PathBuf,
+    /// The environment that the rollouts must come from, if given
+    #[arg(long, value_name = "ID")]
+    environment: Option<String>,
+    /// The split to encode; `all` keeps the splits
+    #[arg(long, default_value = "all", value_name = "NAME")]
+    split: String,
+    /// Where the encoded rollouts go
+    #[arg(long, value_name = "DIR")]
+    out_dir: PathBuf,
+    /// What the shards are called: NAME.tfrecord-00003-of-00074
+    #[arg(long, default_value = "encoded", value_name = "NAME")]
+    out_name: String,
+    /// Shards that this instance writes; there are outer times sub shards in all
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = at_least_1)]
+    num_sub_shards: usize,
+    /// Instances that share the work
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = at_least_1)]
+    num_outer_shards: usize,
+    /// Which of them this is, from 0
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    outer_shard_index: usize,
+    /// The GPU to use with `--device cuda`; the same as `--device cuda:N`
+    #[arg(long, value_name = "N")]
+    gpu_index: Option<usize>,
+    #[command(flatten)]
+    device: DeviceFlags,
+}
+
+impl Stage for Encode {
+    const NAME: &'static str = "rl755-encode";
+    const UNIT: &'static str = "rollouts";
+
+    fn run(mut self, plugins: &Plugins, desk: &Desk) -> anyhow::Result<Outcome> {
+        if self.outer_shard_index >= self.num_outer_shards {
+            bail!(
+                "--outer-shard-index is {}; with --num-outer-shards {} it goes from 0 to {}",
+                self.outer_shard_index,
+                self.num_outer_shards,
+                self.num_outer_shards - 1
+            );
+        }
+        check_environment(&self.rollouts_dataset, self.environment.as_deref())?;
+        if let Some(index) = self.gpu_index {
+            self.device.select_gpu(index)?;
+        }
+        let device = self.device.open()?;
+        let config = EncodeConfig {
+            model_dir: self.model,
+            checkpoint: self.checkpoint,
+            dataset: self.rollouts_dataset,
+            split: self.split,
+            out_dir: self.out_dir,
+            out_name: self.out_name,
+            num_outer_shards: self.num_outer_shards,
+            outer_shard_index: self.outer_shard_index,
+            num_sub_shards: self.num_sub_shards,
+        };
+        let context = StageContext {
+            device: &device,
+            progress: &*desk.progress,
+            interrupt: &desk.interrupt,
+        };
+        encode(&config, &plugins.encoders, &context)
+            .with_context(|| format!("encoding into {}", config.out_dir.display()))
+    }
+}

@@ -1,0 +1,15 @@
+//! The stages' flags, and what each does with them. One file a stage.
+
+mod collect;
+mod encode;
+mod pack;
+mod train_encoder;
+mod train_sequence;
+mod verify;
+
+pub use collect::Collect;
+pub use encode::Encode;
+pub use pack::Pack;
+pub use train_encoder::TrainEncoder;
+pub use train_sequence::TrainSequence;
+pub use verify::Verify;

@@ -1,0 +1,135 @@
+//! `rl755-train-controller`.
+
+use std::path::PathBuf;
+
+use anyhow::Context;
+use rl755_controller::{
+    Covariance, Resources, StageContext, TrainControllerConfig, train_controller,
+};
+use rl755_run::{Outcome, TrainingConfig};
+
+use crate::{
+    Desk, Plugins, Stage,
+    device::DeviceFlags,
+    training_flags::{at_least_1, object, positive},
+    world_model_flags::load_world_model,
+};
+
+/// Evolve a controller on [latent, hidden state] with CMA-ES, in the real environment
+#[derive(Clone, Debug, clap::Args)]
+pub struct TrainController {
+    /// The controller's architecture: `linear`
+    #[arg(long, default_value = "linear", value_name = "NAME")]
+    controller: String,
+    /// Settings of the controller itself, as JSON. What is missing takes its default
+    #[arg(long, default_value = "{}", value_name = "JSON", value_parser = object)]
+    controller_config: serde_json::Value,
+    /// The trained encoder: a directory that rl755-train-encoder wrote
+    #[arg(long, value_name = "DIR")]
+    encoder: PathBuf,
+    /// The trained sequence model: a directory that rl755-train-sequence wrote [default: none, the
+    /// controller sees the latent alone]
+    #[arg(long, value_name = "DIR")]
+    sequence: Option<PathBuf>,
+    /// The environment's versioned id
+    #[arg(long, default_value = "CarRacing-v3", value_name = "ID")]
+    environment: String,
+    /// Where checkpoints, metrics, TensorBoard logs and the learning curve go
+    #[arg(long, value_name = "DIR")]
+    model_dir: PathBuf,
+    /// Members of a generation
+    #[arg(long, default_value_t = 64, value_name = "N", value_parser = at_least_1)]
+    population: usize,
+    /// Episodes of each member in a generation, all members on the same ones
+    #[arg(long, default_value_t = 16, value_name = "N", value_parser = at_least_1)]
+    trials: usize,
+    /// Generations
+    #[arg(long, default_value_t = 300, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    generations: u64,
+    /// Steps after which an episode is broken off
+    #[arg(long, default_value_t = 1000, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    max_steps: u32,
+    /// In training, break an episode off after N steps without a reward
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    patience_steps: Option<u32>,
+    /// The first step size of CMA-ES
+    #[arg(long, default_value_t = 0.1, value_name = "F", value_parser = positive)]
+    sigma: f64,
+    /// What CMA-ES learns: `full`, or `diagonal` (one scale for each parameter: learns faster in
+    /// few generations)
+    #[arg(long, default_value = "full", value_name = "NAME", value_parser = covariance)]
+    covariance: Covariance,
+    /// Evaluate the mean of the distribution every N generations, and after the last
+    #[arg(long, default_value_t = 10, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    evaluate_every: u64,
+    /// Episodes of an evaluation, none of them trained on
+    #[arg(long, default_value_t = 16, value_name = "N", value_parser = at_least_1)]
+    evaluation_episodes: usize,
+    /// Environments stepped together. The results do not depend on it
+    #[arg(long, default_value_t = 32, value_name = "N", value_parser = at_least_1)]
+    batch_size: usize,
+    /// A checkpoint every N generations
+    #[arg(long, default_value_t = 10, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    save_every_n_steps: u64,
+    /// What members and tracks are drawn from
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    seed: u64,
+    /// Go on with the run in --model-dir, if there is one
+    #[arg(long)]
+    resume: bool,
+    #[command(flatten)]
+    device: DeviceFlags,
+}
+
+impl Stage for TrainController {
+    const NAME: &'static str = "rl755-train-controller";
+    const UNIT: &'static str = "generations";
+
+    fn run(self, plugins: &Plugins, desk: &Desk) -> anyhow::Result<Outcome> {
+        let device = self.device.open()?;
+        let models = load_world_model(plugins, &self.encoder, self.sequence.as_deref(), &device)?;
+        let config = TrainControllerConfig {
+            controller: self.controller,
+            controller_config: self.controller_config,
+            environment: self.environment,
+            population: self.population,
+            trials: self.trials,
+            sigma: self.sigma,
+            covariance: self.covariance,
+            horizon: Some(self.max_steps),
+            patience_steps: self.patience_steps,
+            evaluate_every_n_generations: self.evaluate_every,
+            evaluation_episodes: self.evaluation_episodes,
+            training: TrainingConfig {
+                train_steps: self.generations,
+                save_every_n_steps: self.save_every_n_steps,
+                log_every_n_steps: 1,
+            },
+            seed: self.seed,
+            ..TrainControllerConfig::default()
+        };
+        let context = stage_context(plugins, desk, self.batch_size);
+        let model_dir = self.model_dir.as_path();
+        train_controller(&config, &models, model_dir, self.resume, &context)
+            .with_context(|| format!("training a controller in {}", model_dir.display()))
+    }
+}
+
+/// What the controller stages work with.
+pub(super) fn stage_context<'a>(
+    plugins: &'a Plugins,
+    desk: &'a Desk,
+    batch: usize,
+) -> StageContext<'a> {
+    StageContext {
+        environments: &plugins.environments,
+        controllers: &plugins.controllers,
+        resources: Resources { batch, threads: rayon::current_num_threads(), groups: 0 },
+        progress: &*desk.progress,
+        interrupt: &desk.interrupt,
+    }
+}
+
+fn covariance(text: &str) -> Result<Covariance, String> {
+    serde_json::from_value(text.into()).map_err(|_| "it is `full` or `diagonal`".to_owned())
+}

@@ -1,0 +1,90 @@
+//! `rl755-train-encoder`.
+
+use std::path::PathBuf;
+
+use anyhow::Context;
+use rl755_encoder::{StageContext, TrainEncoderConfig};
+use rl755_nn::OptimizerConfig;
+use rl755_run::Outcome;
+
+use crate::{
+    Desk, Plugins, Stage,
+    device::DeviceFlags,
+    dataset_flags::check_environment,
+    training_flags::{TrainingFlags, at_least_1},
+};
+
+/// Train an observation encoder, such as a VAE, on single frames of rollouts
+#[derive(Clone, Debug, clap::Args)]
+pub struct TrainEncoder {
+    /// The encoder: `vae-64` (World Models), `vae-96` (the original project), or `identity` (vector
+    /// observations as they are)
+    #[arg(long, default_value = "vae-64", value_name = "NAME")]
+    model: String,
+    /// The packed rollouts: a directory that rl755-pack wrote
+    #[arg(long, value_name = "DIR")]
+    rollouts_dataset: PathBuf,
+    /// The environment that the rollouts must come from, if given
+    #[arg(long, value_name = "ID")]
+    environment: Option<String>,
+    /// The split to train on
+    #[arg(long, default_value = "train", value_name = "NAME")]
+    split: String,
+    /// Observations in a batch
+    #[arg(long, default_value_t = 256, value_name = "N", value_parser = at_least_1)]
+    batch_size: usize,
+    /// Numbers in a latent
+    #[arg(long, default_value_t = 32, value_name = "N", value_parser = at_least_1)]
+    representation_size: usize,
+    /// Random observations taken each time a rollout is read
+    #[arg(long, default_value_t = 100, value_name = "N", value_parser = at_least_1)]
+    obs_sampled_per_rollout: usize,
+    /// Observations that are shuffled together
+    #[arg(long, default_value_t = 1000, value_name = "N", value_parser = at_least_1)]
+    shuffle_buffer: usize,
+    #[command(flatten)]
+    training: TrainingFlags,
+    #[command(flatten)]
+    device: DeviceFlags,
+}
+
+impl Stage for TrainEncoder {
+    const NAME: &'static str = "rl755-train-encoder";
+    const UNIT: &'static str = "steps";
+
+    fn run(self, plugins: &Plugins, desk: &Desk) -> anyhow::Result<Outcome> {
+        check_environment(&self.rollouts_dataset, self.environment.as_deref())?;
+        let device = self.device.open()?;
+        let mut model_config = self.training.model_config.clone();
+        let defaults = plugins.encoders.default_config(&self.model)?;
+        // The one setting of models that has a flag; an encoder without it has its width fixed.
+        if let Some(settings) = model_config.as_object_mut()
+            && defaults.get("latent_size").is_some()
+        {
+            settings.entry("latent_size").or_insert_with(|| self.representation_size.into());
+        }
+        let config = TrainEncoderConfig {
+            model: self.model,
+            model_config,
+            dataset: self.rollouts_dataset,
+            split: self.split,
+            optimizer: self.training.optimizer(OptimizerConfig::default()),
+            training: self.training.training(),
+            batch_size: self.batch_size,
+            obs_sampled_per_rollout: self.obs_sampled_per_rollout,
+            shuffle_buffer: self.shuffle_buffer,
+            seed: self.training.seed,
+            ..TrainEncoderConfig::default()
+        };
+        let context = StageContext {
+            device: &device,
+            progress: &*desk.progress,
+            interrupt: &desk.interrupt,
+        };
+        let model_dir = &self.training.model_dir;
+        plugins
+            .encoders
+            .train(&config, model_dir, self.training.resume, &context)
+            .with_context(|| format!("training {} in {}", config.model, model_dir.display()))
+    }
+}

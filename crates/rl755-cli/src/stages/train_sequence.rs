@@ -1,0 +1,110 @@
+//! `rl755-train-sequence`.
+
+use std::path::PathBuf;
+
+use anyhow::Context;
+use ndarray::{Array4, ArrayView2};
+use rl755_encoder::ObservationEncoder;
+use rl755_env::{ObservationBuffer, Space};
+use rl755_run::Outcome;
+use rl755_sequence::{DecodeLatents, StageContext, TrainSequenceConfig};
+
+use crate::{
+    Desk, Plugins, Stage,
+    device::DeviceFlags,
+    dataset_flags::check_environment,
+    training_flags::{TrainingFlags, at_least_1},
+};
+
+/// Train a model that predicts the next latent from the latents and actions so far
+#[derive(Clone, Debug, clap::Args)]
+pub struct TrainSequence {
+    /// The model: `mdn-rnn` (World Models), `transformer` (the original project), or `null` (no
+    /// memory)
+    #[arg(long, default_value = "mdn-rnn", value_name = "NAME")]
+    model: String,
+    /// The encoded rollouts: a directory that rl755-encode wrote
+    #[arg(long, value_name = "DIR")]
+    rollouts_dataset: PathBuf,
+    /// The environment that the rollouts must come from, if given
+    #[arg(long, value_name = "ID")]
+    environment: Option<String>,
+    /// The encoder that made the latents, so that pictures show dreams as frames
+    #[arg(long, value_name = "DIR")]
+    encoder: Option<PathBuf>,
+    /// The split to train on
+    #[arg(long, default_value = "train", value_name = "NAME")]
+    split: String,
+    /// Sequences in a batch
+    #[arg(long, default_value_t = 32, value_name = "N", value_parser = at_least_1)]
+    batch_size: usize,
+    /// Steps in a sequence
+    #[arg(long, default_value_t = 32, value_name = "N", value_parser = at_least_1)]
+    sequence_length: usize,
+    /// Draw latents anew from their posterior for each batch; `false` takes the posterior means
+    #[arg(long, default_value_t = true, action = clap::ArgAction::Set, num_args = 0..=1,
+          default_missing_value = "true", value_name = "BOOL")]
+    sample_observations: bool,
+    /// Predict the difference between the next latent and the current one, not the next itself
+    #[arg(long, default_value_t = false, action = clap::ArgAction::Set, num_args = 0..=1,
+          default_missing_value = "true", value_name = "BOOL")]
+    difference_targets: bool,
+    #[command(flatten)]
+    training: TrainingFlags,
+    #[command(flatten)]
+    device: DeviceFlags,
+}
+
+impl Stage for TrainSequence {
+    const NAME: &'static str = "rl755-train-sequence";
+    const UNIT: &'static str = "steps";
+
+    fn run(self, plugins: &Plugins, desk: &Desk) -> anyhow::Result<Outcome> {
+        check_environment(&self.rollouts_dataset, self.environment.as_deref())?;
+        let device = self.device.open()?;
+        let encoder = self
+            .encoder
+            .as_ref()
+            .map(|run| plugins.encoders.load(run, None, &device))
+            .transpose()
+            .context("--encoder")?;
+        let defaults = plugins.sequences.default_optimizer(&self.model)?;
+        let config = TrainSequenceConfig {
+            model: self.model,
+            model_config: self.training.model_config.clone(),
+            dataset: self.rollouts_dataset,
+            split: self.split,
+            optimizer: Some(self.training.optimizer(defaults)),
+            training: self.training.training(),
+            batch_size: self.batch_size,
+            sequence_length: self.sequence_length,
+            sample_observations: self.sample_observations,
+            difference_targets: self.difference_targets,
+            seed: self.training.seed,
+            ..TrainSequenceConfig::default()
+        };
+        let decode = encoder.as_deref().and_then(frames_of);
+        let context = StageContext {
+            device: &device,
+            progress: &*desk.progress,
+            interrupt: &desk.interrupt,
+            decode: decode.as_deref(),
+        };
+        let model_dir = self.training.model_dir.as_path();
+        plugins
+            .sequences
+            .train(&config, model_dir, self.training.resume, &context)
+            .with_context(|| format!("training {} in {}", config.model, model_dir.display()))
+    }
+}
+
+/// Decodes latents to frames, where the encoder encodes frames.
+fn frames_of(encoder: &dyn ObservationEncoder) -> Option<Box<DecodeLatents<'_>>> {
+    let Space::Image { height, width, channels } = *encoder.observation_space() else {
+        return None;
+    };
+    Some(Box::new(move |latents: ArrayView2<'_, f32>| {
+        let ObservationBuffer::U8(bytes) = encoder.decode(latents).ok()?? else { return None };
+        Array4::from_shape_vec([latents.nrows(), height, width, channels], bytes).ok()
+    }))
+}

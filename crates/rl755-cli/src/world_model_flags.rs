@@ -1,0 +1,29 @@
+//! Loading the models that a controller looks through.
+
+use std::path::Path;
+
+use anyhow::Context;
+use burn::tensor::Device;
+use rl755_controller::{LoadedModel, WorldModel};
+
+use crate::Plugins;
+
+/// Loads a trained encoder and, if there is one, a trained sequence model.
+pub(crate) fn load_world_model(
+    plugins: &Plugins,
+    encoder: &Path,
+    sequence: Option<&Path>,
+    device: &Device,
+) -> anyhow::Result<WorldModel> {
+    let model = plugins.encoders.load(encoder, None, device);
+    let model = model.with_context(|| format!("the encoder {}", encoder.display()))?;
+    let encoder = LoadedModel::of_run(model, encoder, None)?;
+    let sequence = sequence
+        .map(|run| {
+            let model = plugins.sequences.load(run, None, device);
+            let model = model.with_context(|| format!("the sequence model {}", run.display()))?;
+            anyhow::Ok(LoadedModel::of_run(model, run, None)?)
+        })
+        .transpose()?;
+    Ok(WorldModel { encoder, sequence })
+}
