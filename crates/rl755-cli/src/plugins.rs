@@ -1,5 +1,6 @@
 //! What a program knows by name: environments, policies, encoders, sequence models, controllers.
 
+use rl755_controller::ControllerRegistry;
 use rl755_data::PolicyRegistry;
 use rl755_encoder::EncoderRegistry;
 use rl755_env::EnvRegistry;
@@ -16,6 +17,8 @@ pub struct Plugins {
     pub encoders: EncoderRegistry,
     /// Sequence models.
     pub sequences: SequenceRegistry,
+    /// Controllers.
+    pub controllers: ControllerRegistry,
 }
 
 impl Plugins {
@@ -26,6 +29,7 @@ impl Plugins {
             policies: PolicyRegistry::with_builtin(),
             encoders: EncoderRegistry::with_builtin(),
             sequences: SequenceRegistry::with_builtin(),
+            controllers: ControllerRegistry::with_builtin(),
         }
     }
 }

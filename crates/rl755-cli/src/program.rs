@@ -8,7 +8,7 @@ use crate::{
     Plugins,
     stage::{CommonFlags, run_stage},
     stages::{
-        Collect, Encode, Pack, TrainEncoder, TrainSequence, Verify,
+        Collect, Encode, Evaluate, Pack, TrainController, TrainEncoder, TrainSequence, Verify,
     },
 };
 
@@ -30,6 +30,8 @@ enum Command {
     TrainEncoder(TrainEncoder),
     Encode(Encode),
     TrainSequence(TrainSequence),
+    TrainController(TrainController),
+    Evaluate(Evaluate),
 }
 
 /// Runs the stage that the command line names, with what rl755 brings and what `add` adds.
@@ -44,5 +46,7 @@ pub fn run(add: impl FnOnce(&mut Plugins)) -> ExitCode {
         Command::TrainEncoder(stage) => run_stage(stage, &common, &plugins),
         Command::Encode(stage) => run_stage(stage, &common, &plugins),
         Command::TrainSequence(stage) => run_stage(stage, &common, &plugins),
+        Command::TrainController(stage) => run_stage(stage, &common, &plugins),
+        Command::Evaluate(stage) => run_stage(stage, &common, &plugins),
     }
 }

@@ -55,6 +55,9 @@ pub enum TrainingError {
     /// Files.
     #[error(transparent)]
     Io(#[from] io::Error),
+    /// The trainee gave its step up because it saw the request to stop; nothing of it was done.
+    #[error("interrupted")]
+    Interrupted,
     /// What is being trained failed for a reason of its own.
     #[error(transparent)]
     Trainee(Box<dyn std::error::Error + Send + Sync>),
@@ -84,11 +87,12 @@ pub enum Outcome {
 /// What step `n` does may depend only on the saved state and `n`, so that a resumed training
 /// gives the same bits as one that was never interrupted.
 pub trait Trainee {
-    /// Does step `step` (from 1 on) and returns its metrics, always the same names in the same
-    /// order.
+    /// Does step `step` (from 1 on) and returns its metrics, the same names in the same order for
+    /// all steps that are logged together.
     ///
     /// # Errors
-    /// [`TrainingError::NotFinite`] when a number is not finite, or an error of its own.
+    /// [`TrainingError::NotFinite`] when a number is not finite; [`TrainingError::Interrupted`]
+    /// when a long step was given up; or an error of its own.
     fn step(&mut self, step: u64) -> Result<Vec<(String, f64)>, TrainingError>;
 
     /// Writes the whole state into `directory`.
@@ -165,7 +169,14 @@ pub fn train(
         if done {
             break Outcome::Complete;
         }
-        advance(config, &mut state, trainee, &mut metrics, progress)?;
+        match advance(config, &mut state, trainee, &mut metrics, progress) {
+            // The next turn saves what was done before.
+            Err(TrainingError::Interrupted) => {
+                interrupt.raise();
+                continue;
+            }
+            advanced => advanced?,
+        }
         if state.step.is_multiple_of(config.save_every_n_steps) || state.step == config.train_steps
         {
             // First the metrics: a process that is killed in between logs them again.
@@ -323,6 +334,40 @@ mod tests {
             };
             assert_eq!(names(parts.path()), ["model-001", "model-002", "model-003"]);
         }
+    }
+
+    /// Gives its third step up, once.
+    struct Slow(Walk, bool);
+
+    impl Trainee for Slow {
+        fn step(&mut self, step: u64) -> Result<Vec<(String, f64)>, TrainingError> {
+            if step == 3 && !std::mem::replace(&mut self.1, true) {
+                return Err(TrainingError::Interrupted);
+            }
+            self.0.step(step)
+        }
+
+        fn save(&self, directory: &Path) -> Result<(), TrainingError> {
+            self.0.save(directory)
+        }
+
+        fn load(&mut self, directory: &Path) -> Result<(), TrainingError> {
+            self.0.load(directory)
+        }
+    }
+
+    #[test]
+    fn a_step_that_is_given_up_is_done_again_later() {
+        let (whole, parts) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let (_, expected) = run(whole.path(), None);
+        let mut slow = Slow(Walk { position: 0.0, interrupt: None, nan_at: 0 }, false);
+        let mut again = || {
+            let mut run = begin(parts.path());
+            train(&mut run, &CONFIG, &mut slow, &Silent, &Interrupt::new()).unwrap()
+        };
+        assert_eq!(again(), Outcome::Interrupted { step: 2 });
+        assert_eq!(again(), Outcome::Complete);
+        assert_eq!(slow.0.position, expected);
     }
 
     #[test]

@@ -2,14 +2,18 @@
 
 mod collect;
 mod encode;
+mod evaluate;
 mod pack;
+mod train_controller;
 mod train_encoder;
 mod train_sequence;
 mod verify;
 
 pub use collect::Collect;
 pub use encode::Encode;
+pub use evaluate::Evaluate;
 pub use pack::Pack;
+pub use train_controller::TrainController;
 pub use train_encoder::TrainEncoder;
 pub use train_sequence::TrainSequence;
 pub use verify::Verify;

@@ -1,0 +1,257 @@
+//! Scores of a finished controller, or of a policy to compare it with.
+
+use std::{
+    fmt, fs,
+    path::Path,
+};
+
+use rayon::prelude::*;
+use rl755_data::PolicyRegistry;
+use rl755_env::{EnvSpec, ObservationBuffer, ObservationRef};
+use rl755_run::{derive_seed, write_atomically};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Controller, ControllerError, ControllerRun, Episode, EpisodeEnd, EpisodeLimits, EpisodeTask,
+    Resources, Rollouts, StageContext, TrackSet, WorldModel, train::mean_and_std,
+};
+
+/// How many episodes are played, and on which tracks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct EvaluateConfig {
+    /// Episodes, at least 1. Default 20.
+    pub episodes: usize,
+    /// Steps after which an episode is broken off; `None` for the environment's own limit, the
+    /// default.
+    pub horizon: Option<u32>,
+    /// What the tracks derive from; none of them is a training's. Default 0.
+    pub seed: u64,
+}
+
+impl Default for EvaluateConfig {
+    fn default() -> Self {
+        Self { episodes: 20, horizon: None, seed: 0 }
+    }
+}
+
+/// What an evaluation found: `scores.json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scores {
+    /// The program and its version.
+    pub made_by: String,
+    /// What acted: `controller linear`, `policy uniform`.
+    pub subject: String,
+    /// The environment's versioned id.
+    pub environment: String,
+    /// When an episode ends and what is rewarded.
+    pub rules: String,
+    /// The mean score.
+    pub mean: f64,
+    /// The standard deviation of single scores, with n - 1.
+    pub std: f64,
+    /// The standard error of the mean.
+    pub standard_error: f64,
+    /// The score of each episode.
+    pub scores: Vec<f64>,
+    /// The episodes themselves.
+    pub episodes: Vec<Episode>,
+}
+
+impl Scores {
+    fn new(subject: String, spec: &EnvSpec, episodes: Vec<Episode>) -> Self {
+        let scores: Vec<f64> = episodes.iter().map(|episode| episode.score).collect();
+        let (mean, std) = mean_and_std(&scores);
+        Self {
+            made_by: format!("rl755 {}", env!("CARGO_PKG_VERSION")),
+            subject,
+            environment: spec.id.clone(),
+            rules: spec.rules.clone(),
+            mean,
+            std,
+            standard_error: std / (scores.len() as f64).sqrt(),
+            scores,
+            episodes,
+        }
+    }
+
+    /// Writes `scores.json` into `directory`.
+    ///
+    /// # Errors
+    /// When the directory cannot be made or written.
+    pub fn write(&self, directory: &Path) -> Result<(), ControllerError> {
+        fs::create_dir_all(directory).map_err(ControllerError::io(directory))?;
+        let path = directory.join("scores.json");
+        let text = serde_json::to_vec_pretty(self)
+            .map_err(|e| ControllerError::io(&path)(e.into()))?;
+        write_atomically(&path, &text).map_err(ControllerError::io(&path))
+    }
+}
+
+impl fmt::Display for Scores {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{} in {} ({})", self.subject, self.environment, self.rules)?;
+        writeln!(
+            f,
+            "{:.1} ± {:.1} (mean and standard error of {} episodes; standard deviation {:.1})",
+            self.mean,
+            self.standard_error,
+            self.scores.len(),
+            self.std
+        )?;
+        let scores: Vec<String> = self.scores.iter().map(|score| format!("{score:.1}")).collect();
+        write!(f, "scores: {}", scores.join(" "))
+    }
+}
+
+/// A trained controller with its world model, ready to play.
+pub struct Player<'a> {
+    run: &'a ControllerRun,
+    models: &'a WorldModel,
+    controller: Box<dyn Controller>,
+}
+
+impl<'a> Player<'a> {
+    /// Puts the controller of `run` before `models`.
+    ///
+    /// # Errors
+    /// When these are not the models it was trained with, or the controller cannot be made.
+    pub fn new(
+        run: &'a ControllerRun,
+        models: &'a WorldModel,
+        context: &StageContext<'_>,
+    ) -> Result<Self, ControllerError> {
+        let found = models.identity();
+        let other = |kind, expected: &dyn fmt::Display, found: String| {
+            let (dependent, expected) = ("the controller", expected.to_string());
+            Err(ControllerError::OtherModel { dependent, kind, expected, found })
+        };
+        if found.encoder != run.models.encoder {
+            return other("encoder", &run.models.encoder, found.encoder.to_string());
+        }
+        if found.sequence != run.models.sequence {
+            let name = |model: &Option<crate::ModelIdentity>| {
+                model.as_ref().map_or_else(|| "none".to_owned(), ToString::to_string)
+            };
+            let expected = name(&run.models.sequence);
+            return other("sequence model", &expected, name(&found.sequence));
+        }
+        let spec = context.environments.make(&run.training.environment)?.spec().clone();
+        let inputs = models.controller_inputs(&spec)?;
+        let config = &run.training.controller_config;
+        let controller = context.controllers.make(&run.training.controller, &inputs, config)?;
+        Ok(Self { run, models, controller })
+    }
+
+    /// Plays `config.episodes` episodes.
+    ///
+    /// # Errors
+    /// When a model or the environment fails, or a stop was asked for.
+    pub fn evaluate(
+        &self,
+        config: &EvaluateConfig,
+        context: &StageContext<'_>,
+    ) -> Result<Scores, ControllerError> {
+        check(config)?;
+        let mut rollouts = self.rollouts(config, context, context.resources, config.episodes)?;
+        let tasks: Vec<EpisodeTask<'_>> = (0..config.episodes as u64)
+            .map(|index| self.task(TrackSet::Test.seed(config.seed, index)))
+            .collect();
+        let episodes = rollouts.play(&tasks, context.progress, context.interrupt)?;
+        let subject = format!("controller {}", self.run.training.controller);
+        Ok(Scores::new(subject, rollouts.spec(), episodes))
+    }
+
+    /// Plays the evaluation's first episode again and shows each observation to `watch`.
+    ///
+    /// # Errors
+    /// As [`evaluate`](Self::evaluate).
+    pub fn watch(
+        &self,
+        config: &EvaluateConfig,
+        context: &StageContext<'_>,
+        watch: &mut (dyn FnMut(ObservationRef<'_>) + Send),
+    ) -> Result<Episode, ControllerError> {
+        let alone = Resources { batch: 1, threads: 1, groups: 1 };
+        let mut rollouts = self.rollouts(config, context, alone, 1)?;
+        let task = self.task(TrackSet::Test.seed(config.seed, 0));
+        rollouts.play_watched(task, watch, context.interrupt)
+    }
+
+    fn task(&self, seed: u64) -> EpisodeTask<'_> {
+        EpisodeTask { parameters: &self.run.parameters, seed }
+    }
+
+    fn rollouts(
+        &self,
+        config: &EvaluateConfig,
+        context: &StageContext<'_>,
+        resources: Resources,
+        tasks: usize,
+    ) -> Result<Rollouts<'_>, ControllerError> {
+        let environment = &self.run.training.environment;
+        let mut rollouts = Rollouts::new(
+            context.environments,
+            environment,
+            self.models,
+            &*self.controller,
+            (resources, tasks),
+        )?;
+        rollouts.set_limits(EpisodeLimits { horizon: config.horizon, patience_steps: None });
+        Ok(rollouts)
+    }
+}
+
+/// Scores of the policy called `policy` in `environment`, on the tracks that a controller is
+/// evaluated on.
+///
+/// # Errors
+/// When a name is unknown, the environment fails, or a stop was asked for.
+pub fn evaluate_policy(
+    policy: &str,
+    environment: &str,
+    policies: &PolicyRegistry,
+    config: &EvaluateConfig,
+    context: &StageContext<'_>,
+) -> Result<Scores, ControllerError> {
+    check(config)?;
+    let spec = context.environments.make(environment)?.spec().clone();
+    policies.make(policy, &spec.action_space, 0)?;
+    let play = |index: u64| -> Result<Episode, ControllerError> {
+        let mut env = context.environments.make(environment)?;
+        let seed = derive_seed(config.seed, "policy", index);
+        let mut policy = policies.make(policy, &spec.action_space, seed)?;
+        let mut observation = ObservationBuffer::zeros(&spec.observation_space, 1);
+        let mut action = vec![0.0; spec.action_space.width()];
+        let seed = TrackSet::Test.seed(config.seed, index);
+        env.reset(Some(seed), observation.as_mut())?;
+        let mut episode = Episode { seed, score: 0.0, steps: 0, end: EpisodeEnd::Horizon };
+        while config.horizon.is_none_or(|horizon| episode.steps < horizon) {
+            if context.interrupt.is_raised() {
+                return Err(ControllerError::Interrupted);
+            }
+            policy.act(observation.as_ref(), &mut action);
+            let step = env.step(&action, observation.as_mut())?;
+            episode.score += step.reward;
+            episode.steps += 1;
+            if step.done() {
+                episode.end =
+                    if step.terminated { EpisodeEnd::Terminated } else { EpisodeEnd::Truncated };
+                break;
+            }
+        }
+        Ok(episode)
+    };
+    let indices = (0..config.episodes as u64).into_par_iter();
+    let episodes = indices.map(play).collect::<Result<Vec<_>, _>>()?;
+    Ok(Scores::new(format!("policy {policy}"), &spec, episodes))
+}
+
+fn check(config: &EvaluateConfig) -> Result<(), ControllerError> {
+    if config.episodes == 0 {
+        let (value, reason) = ("0".to_owned(), "it must be at least 1");
+        return Err(ControllerError::Setting { field: "episodes", value, reason });
+    }
+    Ok(())
+}

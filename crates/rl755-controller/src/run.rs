@@ -1,0 +1,72 @@
+//! A controller's run directory: what its manifest must say for the controller to be used.
+
+use std::path::{Path, PathBuf};
+
+use rl755_env::EnvSpec;
+use rl755_run::{Checkpoints, RunDir, RunError};
+use serde::{Deserialize, Serialize};
+
+use crate::{ControllerError, TrainControllerConfig, WorldModelIdentity, tensor_file::read_tensors};
+
+/// The name of the stage in manifests.
+pub(crate) const STAGE: &str = "train-controller";
+
+/// The file of a checkpoint with the controller's parameters.
+pub(crate) const PARAMETERS: &str = "controller.safetensors";
+
+/// `config` of a controller's manifest.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RunConfig {
+    /// How it was trained, with every default filled in.
+    pub(crate) training: TrainControllerConfig,
+    /// What it looks through.
+    pub(crate) models: WorldModelIdentity,
+    /// What it acts in.
+    pub(crate) environment: EnvSpec,
+}
+
+/// A trained controller on disk.
+#[derive(Clone, Debug)]
+pub struct ControllerRun {
+    /// How it was trained.
+    pub training: TrainControllerConfig,
+    /// The models it was trained with, the only ones it is any good with.
+    pub models: WorldModelIdentity,
+    /// The run directory of its encoder, as it was given in training.
+    pub encoder: PathBuf,
+    /// The run directory of its sequence model, if it has one.
+    pub sequence: Option<PathBuf>,
+    /// The mean of the last generation's distribution: what is evaluated.
+    pub parameters: Vec<f32>,
+}
+
+impl ControllerRun {
+    /// Reads the finished training in `path`.
+    ///
+    /// # Errors
+    /// When there is none, or a file of it is damaged.
+    pub fn open(path: &Path) -> Result<Self, ControllerError> {
+        let manifest = RunDir::read(path, STAGE)?;
+        let damaged = |reason: &str| RunError::Damaged {
+            path: path.join("manifest.json"),
+            reason: reason.to_owned(),
+        };
+        let RunConfig { training, models, .. } =
+            serde_json::from_value(manifest.config).map_err(|e| damaged(&e.to_string()))?;
+        let mut inputs = manifest.inputs.into_iter().map(|input| input.path);
+        let encoder = inputs.next().ok_or_else(|| damaged("it names no encoder"))?;
+        let checkpoints = Checkpoints::new(&path.join("checkpoints"));
+        let latest = checkpoints.latest().map_err(ControllerError::io(path))?;
+        let missing = |reason: &str| ControllerError::Checkpoint {
+            path: path.to_owned(),
+            reason: reason.to_owned(),
+        };
+        let (_, checkpoint) = latest.ok_or_else(|| missing("it has no checkpoints"))?;
+        let file = checkpoint.join(PARAMETERS);
+        let mut tensors = read_tensors(&file).map_err(ControllerError::io(&file))?;
+        let (_, mean) = tensors.remove("mean").ok_or_else(|| missing("it has no mean"))?;
+        let parameters = mean.into_iter().map(|value| value as f32).collect();
+        Ok(Self { training, models, encoder, sequence: inputs.next(), parameters })
+    }
+}
