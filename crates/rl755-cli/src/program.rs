@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches};
 
 use crate::{
     Plugins,
@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// The World Models recipe, stage by stage.
-#[derive(Parser)]
+#[derive(clap::Parser)]
 #[command(version)]
 struct Program {
     #[command(subcommand)]
@@ -38,7 +38,11 @@ enum Command {
 pub fn run(add: impl FnOnce(&mut Plugins)) -> ExitCode {
     let mut plugins = Plugins::with_builtin();
     add(&mut plugins);
-    let Program { command, common } = Program::parse();
+    let command = Program::command().mut_subcommands(|stage| stage.allow_negative_numbers(true));
+    let Program { command, common } = match Program::from_arg_matches(&command.get_matches()) {
+        Ok(program) => program,
+        Err(error) => error.exit(),
+    };
     match command {
         Command::Collect(stage) => run_stage(stage, &common, &plugins),
         Command::Pack(stage) => run_stage(stage, &common, &plugins),

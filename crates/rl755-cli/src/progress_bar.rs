@@ -30,9 +30,8 @@ impl Bar {
     /// A bar that counts `unit`s: `rollouts`, `steps`.
     pub(crate) fn new(unit: &str) -> Self {
         let bar = ProgressBar::new(0);
-        let template = format!(
-            "{{bar:30}} {{pos}}/{{len}} {unit}  {{per_sec}}  {{eta}} left  {{msg}}"
-        );
+        let template =
+            format!("{{bar:30}} {{pos}}/{{len}} {unit}  {{per_sec}}  {{eta}} left  {{msg}}");
         if let Ok(style) = ProgressStyle::with_template(&template) {
             bar.set_style(style.progress_chars("━╸ "));
         }

@@ -34,10 +34,10 @@ pub struct Desk {
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct CommonFlags {
     /// CPU threads; 0 uses all cores. The results do not depend on it
-    #[arg(long, default_value_t = 0, value_name = "N")]
+    #[arg(long, global = true, default_value_t = 0, value_name = "N")]
     threads: usize,
     /// No progress, only results and errors
-    #[arg(long)]
+    #[arg(long, global = true)]
     quiet: bool,
 }
 
@@ -53,7 +53,7 @@ struct Single<S: Stage> {
 
 /// Runs the binary `rl755-NAME` of a stage with what rl755 itself brings.
 pub fn stage<S: Stage>() -> ExitCode {
-    let command = Single::<S>::command().name(S::NAME);
+    let command = Single::<S>::command().name(S::NAME).allow_negative_numbers(true);
     let mut matches = command.get_matches();
     match Single::<S>::from_arg_matches_mut(&mut matches) {
         Ok(Single { stage, common }) => run_stage(stage, &common, &Plugins::with_builtin()),

@@ -1,20 +1,23 @@
 //! Scores of a finished controller, or of a policy to compare it with.
 
-use std::{
-    fmt, fs,
-    path::Path,
-};
+use std::{fmt, fs, path::Path};
 
 use rayon::prelude::*;
 use rl755_data::PolicyRegistry;
-use rl755_env::{EnvSpec, ObservationBuffer, ObservationRef};
+use rl755_env::{EnvSpec, ObservationBuffer, ObservationRef, Space};
 use rl755_run::{derive_seed, write_atomically};
 use serde::{Deserialize, Serialize};
 
 use crate::{
     Controller, ControllerError, ControllerRun, Episode, EpisodeEnd, EpisodeLimits, EpisodeTask,
-    Resources, Rollouts, StageContext, TrackSet, WorldModel, train::mean_and_std,
+    Resources, Rollouts, StageContext, TrackSet, WorldModel, train::mean_and_std, video::Video,
 };
+
+/// A pixel of a 96 × 96 frame becomes a square of this many in a video.
+const VIDEO_SCALE: usize = 4;
+
+/// CarRacing simulates 50 steps a second.
+const FRAMES_PER_SECOND: f64 = 50.0;
 
 /// How many episodes are played, and on which tracks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -83,8 +86,8 @@ impl Scores {
     pub fn write(&self, directory: &Path) -> Result<(), ControllerError> {
         fs::create_dir_all(directory).map_err(ControllerError::io(directory))?;
         let path = directory.join("scores.json");
-        let text = serde_json::to_vec_pretty(self)
-            .map_err(|e| ControllerError::io(&path)(e.into()))?;
+        let text =
+            serde_json::to_vec_pretty(self).map_err(|e| ControllerError::io(&path)(e.into()))?;
         write_atomically(&path, &text).map_err(ControllerError::io(&path))
     }
 }
@@ -163,20 +166,42 @@ impl<'a> Player<'a> {
         Ok(Scores::new(subject, rollouts.spec(), episodes))
     }
 
-    /// Plays the evaluation's first episode again and shows each observation to `watch`.
+    /// Plays the evaluation's first episode again and writes it to `path` as a WebM video.
     ///
     /// # Errors
-    /// As [`evaluate`](Self::evaluate).
-    pub fn watch(
+    /// As [`evaluate`](Self::evaluate), and when observations are no frames, or the file cannot be
+    /// written; there is none then.
+    pub fn film(
         &self,
         config: &EvaluateConfig,
         context: &StageContext<'_>,
-        watch: &mut (dyn FnMut(ObservationRef<'_>) + Send),
+        path: &Path,
     ) -> Result<Episode, ControllerError> {
         let alone = Resources { batch: 1, threads: 1, groups: 1 };
         let mut rollouts = self.rollouts(config, context, alone, 1)?;
+        let spec = rollouts.spec();
+        let Space::Image { height, width, channels } = spec.observation_space else {
+            let (env, space) = (spec.id.clone(), spec.observation_space.to_string());
+            return Err(ControllerError::NoFrames { env, space });
+        };
+        let mut video = Video::new([height, width], VIDEO_SCALE, FRAMES_PER_SECOND);
+        let mut filmed = Ok(());
         let task = self.task(TrackSet::Test.seed(config.seed, 0));
-        rollouts.play_watched(task, watch, context.interrupt)
+        let mut watch = |observation: ObservationRef<'_>| {
+            let ObservationRef::U8(pixels) = observation else { return };
+            let rgb: Vec<u8> = match channels {
+                // A grey frame fills all three channels.
+                1 => pixels.iter().flat_map(|&grey| [grey; 3]).collect(),
+                _ => pixels.to_vec(),
+            };
+            if filmed.is_ok() {
+                filmed = video.push(&rgb);
+            }
+        };
+        let episode = rollouts.play_watched(task, &mut watch, context.interrupt)?;
+        filmed?;
+        video.write(path)?;
+        Ok(episode)
     }
 
     fn task(&self, seed: u64) -> EpisodeTask<'_> {

@@ -16,11 +16,10 @@ mod squash;
 mod tensor_file;
 mod train;
 mod train_config;
+mod video;
 mod world_model;
 
-pub use cma_es::{
-    BestMember, CmaEs, CmaEsConfig, CmaEsError, Covariance, Goal, NegativeWeights,
-};
+pub use cma_es::{BestMember, CmaEs, CmaEsConfig, CmaEsError, Covariance, Goal, NegativeWeights};
 pub use context::{Resources, StageContext};
 pub use controller::{Controller, ControllerInputs};
 pub use controller_registry::{ControllerArchitecture, ControllerRegistry};

@@ -151,9 +151,10 @@ mod tests {
 
     #[test]
     fn each_row_acts_by_its_own_parameters() {
-        let linear = controller(Space::Box { low: vec![-9.0], high: vec![9.0] }, &LinearConfig {
-            squash: vec![Squash::Clip],
-        });
+        let linear = controller(
+            Space::Box { low: vec![-9.0], high: vec![9.0] },
+            &LinearConfig { squash: vec![Squash::Clip] },
+        );
         assert_eq!(linear.num_parameters(), 4);
         let mut actions = Array2::zeros((2, 1));
         linear.act(
@@ -179,9 +180,8 @@ mod tests {
 
     #[test]
     fn actions_lie_in_the_space() {
-        let config = LinearConfig {
-            squash: vec![Squash::Tanh, Squash::Sigmoid, Squash::ClippedTanh],
-        };
+        let config =
+            LinearConfig { squash: vec![Squash::Tanh, Squash::Sigmoid, Squash::ClippedTanh] };
         let linear = controller(car(), &config);
         let mut actions = Array2::zeros((1, 3));
         for scale in [-1e30, -1.0, 0.0, 1.0, 1e30] {

@@ -112,11 +112,7 @@ impl<'a> RolloutGroup<'a> {
         let (.., limits) = self.setting;
         for row in &mut self.rows {
             let env = row.env;
-            row.take_in(
-                steps.rewards[env],
-                (steps.terminated[env], steps.truncated[env]),
-                limits,
-            );
+            row.take_in(steps.rewards[env], (steps.terminated[env], steps.truncated[env]), limits);
         }
         Ok(())
     }

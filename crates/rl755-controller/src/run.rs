@@ -6,7 +6,9 @@ use rl755_env::EnvSpec;
 use rl755_run::{Checkpoints, RunDir, RunError};
 use serde::{Deserialize, Serialize};
 
-use crate::{ControllerError, TrainControllerConfig, WorldModelIdentity, tensor_file::read_tensors};
+use crate::{
+    ControllerError, TrainControllerConfig, WorldModelIdentity, tensor_file::read_tensors,
+};
 
 /// The name of the stage in manifests.
 pub(crate) const STAGE: &str = "train-controller";

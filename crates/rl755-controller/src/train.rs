@@ -48,8 +48,7 @@ pub fn train_controller(
     let evolution = CmaEs::new(&vec![0.0; controller.num_parameters()], &cma_es_config(config))?;
     let most_tasks = (config.population * config.trials).max(config.evaluation_episodes);
     let resources = (context.resources, most_tasks);
-    let rollouts =
-        Rollouts::new(context.environments, &spec.id, models, &*controller, resources)?;
+    let rollouts = Rollouts::new(context.environments, &spec.id, models, &*controller, resources)?;
 
     let run_config = RunConfig {
         training: training.clone(),
@@ -133,9 +132,7 @@ impl Evolution<'_> {
     ) -> Result<Vec<(f64, u32)>, TrainingError> {
         let tasks: Vec<EpisodeTask<'_>> = parameters
             .iter()
-            .flat_map(|parameters| {
-                tracks.clone().map(move |seed| EpisodeTask { parameters, seed })
-            })
+            .flat_map(|parameters| tracks.clone().map(move |seed| EpisodeTask { parameters, seed }))
             .collect();
         self.rollouts.set_limits(limits);
         match self.rollouts.play(&tasks, self.context.progress, self.context.interrupt) {
@@ -223,10 +220,8 @@ impl Trainee for Evolution<'_> {
     fn load(&mut self, directory: &Path) -> Result<(), TrainingError> {
         self.evolution = CmaEs::load(directory).map_err(TrainingError::trainee)?;
         let path = directory.join(CURVE);
-        let damaged = |reason: String| TrainingError::Checkpoint {
-            path: path.display().to_string(),
-            reason,
-        };
+        let damaged =
+            |reason: String| TrainingError::Checkpoint { path: path.display().to_string(), reason };
         let curve = fs::read(&path).map_err(|e| damaged(e.to_string()))?;
         self.curve = serde_json::from_slice(&curve).map_err(|e| damaged(e.to_string()))?;
         Ok(())

@@ -24,6 +24,11 @@ fn check(lab: &Lab, stage: &str, flags: &str) {
     }
     let (flex, tch) = (weights(lab, "flex"), weights(lab, "tch"));
     for (name, expected) in flex {
+        // Attention does not depend on the bias of its keys: that gradient is rounding alone, and
+        // Adam's first step is as long for it as for any other.
+        if name.ends_with("key.bias") {
+            continue;
+        }
         let norm =
             |values: &mut dyn Iterator<Item = f64>| values.map(|v| v * v).sum::<f64>().sqrt();
         let differences = &mut expected.iter().zip(&tch[&name]).map(|(a, b)| a - b);

@@ -7,8 +7,7 @@ use rl755_encoder::{EncodeConfig, StageContext, encode};
 use rl755_run::Outcome;
 
 use crate::{
-    Desk, Plugins, Stage,
-    device::DeviceFlags, dataset_flags::check_environment,
+    Desk, Plugins, Stage, dataset_flags::check_environment, device::DeviceFlags,
     training_flags::at_least_1,
 };
 
@@ -86,11 +85,8 @@ impl Stage for Encode {
             outer_shard_index: self.outer_shard_index,
             num_sub_shards: self.num_sub_shards,
         };
-        let context = StageContext {
-            device: &device,
-            progress: &*desk.progress,
-            interrupt: &desk.interrupt,
-        };
+        let context =
+            StageContext { device: &device, progress: &*desk.progress, interrupt: &desk.interrupt };
         encode(&config, &plugins.encoders, &context)
             .with_context(|| format!("encoding into {}", config.out_dir.display()))
     }

@@ -72,11 +72,8 @@ impl Stage for Evaluate {
 
 impl Evaluate {
     fn evaluate(self, plugins: &Plugins, desk: &Desk) -> anyhow::Result<()> {
-        let config = EvaluateConfig {
-            episodes: self.episodes,
-            horizon: self.max_steps,
-            seed: self.seed,
-        };
+        let config =
+            EvaluateConfig { episodes: self.episodes, horizon: self.max_steps, seed: self.seed };
         let context = stage_context(plugins, desk, self.batch_size);
         let scores = match (&self.controller, &self.policy) {
             (Some(controller), _) => {
@@ -89,17 +86,13 @@ impl Evaluate {
                 let player = Player::new(&run, &models, &context)?;
                 let scores = player.evaluate(&config, &context)?;
                 if let Some(video) = &self.video {
-                    let _ = video;
+                    player.film(&config, &context, video)?;
                 }
                 scores
             }
-            (None, Some(policy)) => evaluate_policy(
-                policy,
-                &self.environment,
-                &plugins.policies,
-                &config,
-                &context,
-            )?,
+            (None, Some(policy)) => {
+                evaluate_policy(policy, &self.environment, &plugins.policies, &config, &context)?
+            }
             (None, None) => bail!("give --controller or --policy"),
         };
         scores.write(&self.out_dir)?;

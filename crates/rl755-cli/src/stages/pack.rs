@@ -62,8 +62,7 @@ impl Stage for Pack {
             ));
         }
         for skipped in &report.skipped {
-            desk.progress
-                .line(&format!("left out {}: {}", skipped.path.display(), skipped.reason));
+            desk.progress.line(&format!("left out {}: {}", skipped.path.display(), skipped.reason));
         }
         let manifest = report.dataset.manifest();
         let splits: Vec<String> =

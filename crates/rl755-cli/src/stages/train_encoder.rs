@@ -9,8 +9,8 @@ use rl755_run::Outcome;
 
 use crate::{
     Desk, Plugins, Stage,
-    device::DeviceFlags,
     dataset_flags::check_environment,
+    device::DeviceFlags,
     training_flags::{TrainingFlags, at_least_1},
 };
 
@@ -76,11 +76,8 @@ impl Stage for TrainEncoder {
             seed: self.training.seed,
             ..TrainEncoderConfig::default()
         };
-        let context = StageContext {
-            device: &device,
-            progress: &*desk.progress,
-            interrupt: &desk.interrupt,
-        };
+        let context =
+            StageContext { device: &device, progress: &*desk.progress, interrupt: &desk.interrupt };
         let model_dir = &self.training.model_dir;
         plugins
             .encoders

@@ -11,8 +11,8 @@ use rl755_sequence::{DecodeLatents, StageContext, TrainSequenceConfig};
 
 use crate::{
     Desk, Plugins, Stage,
-    device::DeviceFlags,
     dataset_flags::check_environment,
+    device::DeviceFlags,
     training_flags::{TrainingFlags, at_least_1},
 };
 

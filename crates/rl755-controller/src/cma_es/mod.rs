@@ -189,8 +189,7 @@ impl CmaEs {
             return Err(setting("population", population.to_string(), "it must be at least 2"));
         }
         let config = CmaEsConfig { population: Some(population), ..config.clone() };
-        let parameters =
-            Parameters::new(n, population, config.covariance, config.negative_weights);
+        let parameters = Parameters::new(n, population, config.covariance, config.negative_weights);
         let state = State {
             generation: 0,
             decomposed_at: 0,
