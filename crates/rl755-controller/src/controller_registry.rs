@@ -44,11 +44,14 @@ pub struct ControllerRegistry {
     entries: BTreeMap<&'static str, Entry>,
 }
 
+/// A controller, or why it could not be made.
+type Made = Result<Box<dyn Controller>, ControllerError>;
+
 /// An architecture with its type gone.
 #[derive(Clone, Copy)]
 struct Entry {
     resolve: fn(&serde_json::Value) -> Result<serde_json::Value, ControllerError>,
-    make: fn(&ControllerInputs, &serde_json::Value) -> Result<Box<dyn Controller>, ControllerError>,
+    make: fn(&ControllerInputs, &serde_json::Value) -> Made,
 }
 
 impl ControllerRegistry {

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 struct File {
     environment: String,
     #[serde(default)]
-    lap_rule: Option<String>,
+    rules: Option<String>,
     scores: Vec<f64>,
 }
 
@@ -19,8 +19,8 @@ struct File {
 pub(crate) struct Scores {
     /// The environment's versioned id.
     pub(crate) environment: String,
-    /// How a lap ends the episode, where the environment has laps.
-    pub(crate) lap_rule: Option<String>,
+    /// When an episode ends and what is rewarded.
+    pub(crate) rules: Option<String>,
     pub(crate) episodes: usize,
     pub(crate) mean: f64,
     /// Of single scores, with n - 1.
@@ -48,7 +48,7 @@ impl Scores {
         let standard_deviation = if n > 1.0 { (squares / (n - 1.0)).sqrt() } else { 0.0 };
         Self {
             environment: file.environment,
-            lap_rule: file.lap_rule,
+            rules: file.rules,
             episodes: file.scores.len(),
             mean,
             standard_deviation,
@@ -71,7 +71,7 @@ mod tests {
     fn scores(scores: &[f64]) -> Scores {
         Scores::of(File {
             environment: "CarRacing-v3".into(),
-            lap_rule: None,
+            rules: None,
             scores: scores.to_vec(),
         })
     }

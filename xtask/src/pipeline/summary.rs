@@ -119,11 +119,10 @@ impl Summary {
             );
         }
         let (controller, baseline) = (&self.controller, &self.baseline);
-        let lap_rule =
-            controller.lap_rule.as_ref().map_or_else(String::new, |rule| format!(", {rule}"));
+        let rules = controller.rules.as_ref().map_or_else(String::new, |rule| format!(", {rule}"));
         let _ = write!(
             text,
-            "\nScores in {} over the same {} episodes{lap_rule} (mean ± standard error):\n\n",
+            "\nScores in {} over the same {} episodes{rules} (mean ± standard error):\n\n",
             controller.environment, controller.episodes
         );
         text.push_str(&table(&[
