@@ -140,7 +140,7 @@ mod tests {
         let n = draws.len() as f64;
         let mean = draws.iter().sum::<f64>() / n;
         let variance = draws.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / n;
-        let (exact_mean, second) = (0.2 * -1.0 + 0.8 * 2.0, 0.2 * 1.25 + 0.8 * 4.01);
+        let (exact_mean, second) = (0.8 * 2.0 - 0.2, 0.2 * 1.25 + 0.8 * 4.01);
         assert!((mean - exact_mean).abs() < 0.03, "{mean}");
         assert!((variance - (second - exact_mean * exact_mean)).abs() < 0.04, "{variance}");
     }
