@@ -70,10 +70,23 @@ pub(crate) fn run_stage<S: Stage>(stage: S, common: &CommonFlags, plugins: &Plug
             ExitCode::from(130)
         }
         Err(error) => {
-            tell(&format!("error: {error:#}"));
+            tell(&format!("error: {}", causes(&error)));
             ExitCode::FAILURE
         }
     }
+}
+
+/// An error and its causes. A cause that an error's own text ends with is not told twice.
+fn causes(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if text.is_empty() {
+            text = cause;
+        } else if !text.ends_with(&cause) {
+            text = format!("{text}: {cause}");
+        }
+    }
+    text
 }
 
 fn prepare(common: &CommonFlags, unit: &str) -> anyhow::Result<Desk> {
@@ -97,4 +110,18 @@ fn tell(text: &str) {
 #[allow(clippy::print_stdout)]
 pub(crate) fn print(text: &str) {
     println!("{text}");
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::Context;
+
+    use super::*;
+
+    #[test]
+    fn a_cause_is_told_once() {
+        let io = std::io::Error::other("disk full");
+        let error = Err::<(), _>(io).context("a.txt: disk full").context("encoding").unwrap_err();
+        assert_eq!(causes(&error), "encoding: a.txt: disk full");
+    }
 }

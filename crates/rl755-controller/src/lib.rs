@@ -1,5 +1,6 @@
 //! Controllers on latent and hidden state: CMA-ES, evaluation in environments, videos.
 
+mod canvas;
 mod cma_es;
 mod context;
 mod controller;

@@ -1,0 +1,118 @@
+//! Scores and films of finished controllers.
+
+use rl755_controller::{
+    ControllerRun, EvaluateConfig, Player, Resources, Scores, TrackSet, TrainControllerConfig,
+    WorldModel, evaluate_policy, train_controller,
+};
+use rl755_data::PolicyRegistry;
+use rl755_run::TrainingConfig;
+
+use crate::reach::{ID, Surroundings, world_model};
+
+fn trained(surroundings: &Surroundings, models: &WorldModel) -> (tempfile::TempDir, ControllerRun) {
+    let directory = tempfile::tempdir().unwrap();
+    let config = TrainControllerConfig {
+        environment: ID.to_owned(),
+        population: 12,
+        trials: 3,
+        sigma: 1.0,
+        training: TrainingConfig {
+            train_steps: 20,
+            save_every_n_steps: 20,
+            log_every_n_steps: 1,
+        },
+        ..TrainControllerConfig::default()
+    };
+    let context = surroundings.context(Resources::default());
+    train_controller(&config, models, directory.path(), false, &context).unwrap();
+    let run = ControllerRun::open(directory.path()).unwrap();
+    (directory, run)
+}
+
+#[test]
+fn scores_have_the_statistics_of_their_episodes_and_survive_their_file() {
+    let surroundings = Surroundings::new();
+    let models = world_model("a");
+    let (directory, run) = trained(&surroundings, &models);
+    let config = EvaluateConfig { episodes: 4, horizon: Some(6), seed: 3 };
+    let context = surroundings.context(Resources::default());
+    let player = Player::new(&run, &models, &context).unwrap();
+    let scores = player.evaluate(&config, &context).unwrap();
+
+    let [a, b, c, d] = scores.scores[..] else { panic!("four scores") };
+    let mean = (a + b + c + d) / 4.0;
+    let variance = [a, b, c, d].iter().map(|s| (s - mean).powi(2)).sum::<f64>() / 3.0;
+    assert!((scores.mean - mean).abs() < 1e-12);
+    assert!((scores.std - variance.sqrt()).abs() < 1e-12);
+    assert!((scores.standard_error - (variance / 4.0).sqrt()).abs() < 1e-12);
+    assert!(scores.episodes.iter().all(|e| e.steps <= 6));
+
+    scores.write(directory.path()).unwrap();
+    let text = std::fs::read(directory.path().join("scores.json")).unwrap();
+    assert_eq!(serde_json::from_slice::<Scores>(&text).unwrap(), scores);
+    let shown = scores.to_string();
+    assert!(shown.contains("Reach-v0") && shown.contains("minus the distance"), "{shown}");
+
+    let context = surroundings.context(Resources { batch: 3, threads: 2, groups: 0 });
+    assert_eq!(player.evaluate(&config, &context).unwrap(), scores);
+}
+
+#[test]
+fn a_controller_beats_the_uniform_policy_on_the_same_tracks() {
+    let surroundings = Surroundings::new();
+    let models = world_model("a");
+    let (_directory, run) = trained(&surroundings, &models);
+    let config = EvaluateConfig { episodes: 50, horizon: None, seed: 0 };
+    let context = surroundings.context(Resources::default());
+    let controller = Player::new(&run, &models, &context).unwrap();
+    let controller = controller.evaluate(&config, &context).unwrap();
+    let policies = PolicyRegistry::with_builtin();
+    let policy = evaluate_policy("uniform", ID, &policies, &config, &context).unwrap();
+    let seeds = |s: &Scores| s.episodes.iter().map(|e| e.seed).collect::<Vec<_>>();
+    assert_eq!(seeds(&controller), seeds(&policy));
+    let error = controller.standard_error.hypot(policy.standard_error);
+    assert!(controller.mean - policy.mean > 5.0 * error, "{controller}\n{policy}");
+
+    let unknown = evaluate_policy("unifrom", ID, &policies, &config, &context).unwrap_err();
+    assert!(unknown.to_string().contains("did you mean `uniform`?"), "{unknown}");
+}
+
+#[test]
+fn a_controller_plays_only_with_the_models_it_was_trained_with() {
+    let surroundings = Surroundings::new();
+    let models = world_model("a");
+    let (_directory, run) = trained(&surroundings, &models);
+    let context = surroundings.context(Resources::default());
+    let check = |models: &WorldModel, expected: &str| {
+        let error = Player::new(&run, models, &context).map(|_| ()).unwrap_err().to_string();
+        assert!(error.starts_with("the controller was trained with the "), "{error}");
+        assert!(error.contains(expected), "{error}");
+    };
+    check(&world_model("other"), "encoder passing (");
+    check(&WorldModel { sequence: None, ..world_model("a") }, "not with none");
+}
+
+#[test]
+fn observations_without_frames_are_not_filmed() {
+    let surroundings = Surroundings::new();
+    let models = world_model("a");
+    let (directory, run) = trained(&surroundings, &models);
+    let context = surroundings.context(Resources::default());
+    let path = directory.path().join("film.webm");
+    let player = Player::new(&run, &models, &context).unwrap();
+    let error = player.film(&EvaluateConfig::default(), &context, &path).unwrap_err();
+    assert!(error.to_string().starts_with("Reach-v0 has no frames to film"), "{error}");
+    assert!(!path.exists());
+}
+
+#[test]
+fn no_track_is_in_two_sets() {
+    for (set, prefix) in
+        [(TrackSet::Training, 0..=0), (TrackSet::Validation, 2..=2), (TrackSet::Test, 3..=3)]
+    {
+        for index in 0..1000 {
+            let seed = set.seed(9, index);
+            assert!(seed <= u64::from(u32::MAX) && prefix.contains(&(seed >> 30)), "{set:?}");
+        }
+    }
+}
