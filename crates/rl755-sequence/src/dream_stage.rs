@@ -54,10 +54,13 @@ impl DreamStage {
         decode: Option<&DecodeLatents<'_>>,
     ) -> Result<Vec<Named>, SequenceError> {
         let Some(rollout) = &self.rollout else { return Ok(Vec::new()) };
-        let end = rollout.steps().min(SEEN + STEPS);
-        let seen = rollout.latents.slice(s![..SEEN, ..]);
-        let real = rollout.latents.slice(s![SEEN..end, ..]);
-        let actions = rollout.actions.slice(s![..end - 1, ..]);
+        // From the middle: episodes begin with much that does not happen later.
+        let steps = STEPS.min(rollout.steps() - SEEN);
+        let begin = (rollout.steps() - SEEN - steps) / 2;
+        let (middle, end) = (begin + SEEN, begin + SEEN + steps);
+        let seen = rollout.latents.slice(s![begin..middle, ..]);
+        let real = rollout.latents.slice(s![middle..end, ..]);
+        let actions = rollout.actions.slice(s![begin..end - 1, ..]);
         let dreamt = dream(model, seen, actions, 1.0, self.seed)?;
 
         let mut pictures = Vec::new();

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use burn::tensor::Device;
 use rl755_data::{Dataset, DatasetError, Split, WindowSampler, WindowSamplerConfig};
-use rl755_nn::{Learner, first_not_finite, num_parameters, save_weights};
+use rl755_nn::{Learner, OptimizerConfig, first_not_finite, num_parameters, save_weights};
 use rl755_run::{
     Input, Manifest, Metrics, Outcome, Progress, RunDir, RunError, Trainee, TrainingConfig,
     TrainingError, derive_seed, train as train_loop,
@@ -23,7 +23,8 @@ pub(crate) fn train<N: SequenceNetwork>(
     resume: bool,
     context: &StageContext<'_>,
 ) -> Result<Outcome, SequenceError> {
-    check(config)?;
+    let optimizer = config.optimizer.clone().unwrap_or_else(N::default_optimizer);
+    check(config, &optimizer)?;
     let dataset = Dataset::open(&config.dataset)?;
     dataset.expect_encoded()?;
     let encoder = dataset.manifest().encoder.as_ref().expect("encoded datasets name an encoder");
@@ -35,7 +36,6 @@ pub(crate) fn train<N: SequenceNetwork>(
     let parsed = model_config::parse::<N>(&config.model_config)?;
     // Says whether the config is sound before anything is written.
     let parameters = num_parameters(&N::init(&parsed, &sizes, context.device)?);
-    let optimizer = config.optimizer.clone().unwrap_or_else(N::default_optimizer);
     let run_config = SequenceRunConfig {
         model: N::NAME.to_owned(),
         model_config: model_config::resolved::<N>(&parsed)?,
@@ -110,7 +110,7 @@ pub(crate) fn train<N: SequenceNetwork>(
     Ok(outcome)
 }
 
-fn check(config: &TrainSequenceConfig) -> Result<(), SequenceError> {
+fn check(config: &TrainSequenceConfig, optimizer: &OptimizerConfig) -> Result<(), SequenceError> {
     for (field, value) in
         [("batch_size", config.batch_size), ("sequence_length", config.sequence_length)]
     {
@@ -118,6 +118,24 @@ fn check(config: &TrainSequenceConfig) -> Result<(), SequenceError> {
             let expected = "at least 1";
             return Err(SequenceError::Setting { field, value: value.to_string(), expected });
         }
+    }
+    let TrainingConfig { train_steps, save_every_n_steps, log_every_n_steps } = config.training;
+    for (field, value) in [
+        ("train_steps", train_steps),
+        ("save_every_n_steps", save_every_n_steps),
+        ("log_every_n_steps", log_every_n_steps),
+    ] {
+        if value == 0 {
+            return Err(TrainingError::NotPositive { field, value }.into());
+        }
+    }
+    let rate = optimizer.learning_rate;
+    if !(rate.is_finite() && rate > 0.0) {
+        return Err(SequenceError::Setting {
+            field: "learning_rate",
+            value: rate.to_string(),
+            expected: "a number above 0",
+        });
     }
     Ok(())
 }

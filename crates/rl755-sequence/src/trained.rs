@@ -166,3 +166,134 @@ pub fn trained<N: SequenceNetwork>(
 ) -> Box<dyn SequenceModel> {
     Box::new(TrainedModel { cell: network.cell(), sizes, difference_targets })
 }
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::Device;
+    use ndarray::{Array3, s};
+
+    use super::*;
+    use crate::{
+        MdnRnn, MdnRnnConfig, NullConfig, NullNetwork, Transformer, TransformerConfig,
+        values::random_array,
+    };
+
+    const SIZES: Sizes = Sizes { latent: 5, action: 2, sequence_length: 4 };
+
+    /// Small models of each kind.
+    fn models() -> Vec<Box<dyn SequenceModel>> {
+        let device = Device::flex();
+        let transformer = TransformerConfig {
+            layers: 2,
+            hidden_size: 36,
+            heads: 2,
+            feed_forward_size: 40,
+            context_slide: 2,
+            ..TransformerConfig::default()
+        };
+        let mdn_rnn = MdnRnnConfig { hidden_size: 37, mixtures: 3 };
+        vec![
+            trained(&Transformer::init(&transformer, &SIZES, &device).unwrap(), SIZES, false),
+            trained(&MdnRnn::init(&mdn_rnn, &SIZES, &device).unwrap(), SIZES, true),
+            trained(&NullNetwork::init(&NullConfig {}, &SIZES, &device).unwrap(), SIZES, true),
+        ]
+    }
+
+    fn randoms(rows: &[usize]) -> Vec<Random> {
+        rows.iter().map(|&row| Random::new(row as u64)).collect()
+    }
+
+    /// Takes `rows` of `inputs`, `[episodes, steps, latent + action]`, through a session: the bits
+    /// of hidden state and prediction after each step, `[steps, rows, hidden + latent]`.
+    fn follow(model: &dyn SequenceModel, inputs: &Array3<f32>, rows: &[usize]) -> Array3<u32> {
+        let inputs = inputs.select(Axis(0), rows);
+        let (steps, hidden) = (inputs.len_of(Axis(1)), model.hidden_size());
+        let mut bits = Array3::zeros((steps, rows.len(), hidden + SIZES.latent));
+        let mut session = model.session(rows.len());
+        let mut randoms = randoms(rows);
+        for (step, mut bits) in bits.outer_iter_mut().enumerate() {
+            let input = inputs.index_axis(Axis(1), step);
+            let (latents, actions) = input.split_at(Axis(1), SIZES.latent);
+            session.step(latents, actions).unwrap();
+            let predicted = session.predict(0.8, &mut randoms).unwrap();
+            bits.slice_mut(s![.., ..hidden]).assign(&session.hidden().mapv(f32::to_bits));
+            bits.slice_mut(s![.., hidden..]).assign(&predicted.mapv(f32::to_bits));
+        }
+        bits
+    }
+
+    #[test]
+    fn a_row_s_bits_depend_on_nothing_else() {
+        let inputs = random_array([40, 11, 7], 1);
+        for model in models() {
+            let all: Vec<usize> = (0..40).collect();
+            let expected = follow(&*model, &inputs, &all);
+            for threads in [1, 2, 3, 7] {
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+                for rows in [&all[..], &[17], &[39, 0, 17], &[5, 6, 7, 8, 9, 10, 11, 12, 13]] {
+                    let found = pool.install(|| follow(&*model, &inputs, rows));
+                    assert!(found == expected.select(Axis(1), rows), "{threads}: {rows:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn rows_can_be_dropped_and_begun_anew() {
+        let inputs = random_array([5, 9, 7], 2);
+        for model in models() {
+            let whole = follow(&*model, &inputs, &[0, 1, 2, 3, 4]);
+            let late = follow(&*model, &inputs.slice(s![.., 3.., ..]).to_owned(), &[0, 1, 2, 3, 4]);
+            let mut session = model.session(5);
+            let mut rows = vec![0, 1, 2, 3, 4];
+            for step in 0..9 {
+                if step == 3 {
+                    session.reset_row(2);
+                    assert!(session.hidden().row(2).iter().all(|h| *h == 0.0));
+                    rows = vec![4, 2, 0];
+                    session.select(&rows);
+                }
+                let input = inputs.index_axis(Axis(1), step).select(Axis(0), &rows);
+                let (latents, actions) = input.view().split_at(Axis(1), SIZES.latent);
+                session.step(latents, actions).unwrap();
+                for (hidden, &row) in session.hidden().rows().into_iter().zip(&rows) {
+                    let begun_anew = row == 2 && step >= 3;
+                    let expected = if begun_anew {
+                        late.slice(s![step - 3, row, ..hidden.len()])
+                    } else {
+                        whole.slice(s![step, row, ..hidden.len()])
+                    };
+                    assert_eq!(hidden.mapv(f32::to_bits), expected, "row {row}, step {step}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn difference_targets_are_added_to_the_last_latent() {
+        let device = Device::flex();
+        let network = NullNetwork::init(&NullConfig {}, &SIZES, &device).unwrap();
+        let model = trained(&network, SIZES, true);
+        let mut session = model.session(2);
+        let latents = Array2::from_shape_fn((2, 5), |(row, i)| (10 * row + i) as f32);
+        session.step(latents.view(), Array2::zeros((2, 2)).view()).unwrap();
+        assert_eq!(session.predict(1.0, &mut randoms(&[0, 1])).unwrap(), latents);
+    }
+
+    #[test]
+    fn wrong_shapes_and_calls_are_refused() {
+        for model in models() {
+            let mut session = model.session(2);
+            let (latents, actions) = (Array2::zeros((2, 5)), Array2::zeros((2, 2)));
+            let error = session.predict(1.0, &mut randoms(&[0, 1])).unwrap_err();
+            assert!(matches!(error, SequenceError::NothingSeen));
+            let error = session.step(latents.view(), latents.view()).unwrap_err().to_string();
+            assert_eq!(error, "actions has shape [2, 5], the model needs [2, 2]");
+            session.step(latents.view(), actions.view()).unwrap();
+            let error = session.predict(1.0, &mut randoms(&[0])).unwrap_err().to_string();
+            assert_eq!(error, "randoms has shape [1], the model needs [2]");
+            let error = session.predict(-1.0, &mut randoms(&[0, 1])).unwrap_err().to_string();
+            assert_eq!(error, "temperature is -1; it must be 0 or more");
+        }
+    }
+}

@@ -113,3 +113,59 @@ impl SequenceNetwork for MdnRnn {
         Some(squared_changes.iter().map(entropy).sum::<f64>() / squared_changes.len() as f64)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use ndarray::Array2;
+    use rl755_nn::num_parameters;
+
+    use super::*;
+    use crate::{
+        trained,
+        values::{assert_close, random_array, tensor},
+    };
+
+    #[test]
+    fn the_paper_s_model_has_the_paper_s_number_of_parameters() {
+        let sizes = Sizes { latent: 32, action: 3, sequence_length: 32 };
+        let network = MdnRnn::init(&MdnRnnConfig::default(), &sizes, &Device::flex()).unwrap();
+        assert_eq!(num_parameters(&network), 422_368);
+    }
+
+    #[test]
+    fn sessions_give_what_the_full_pass_gives() {
+        let sizes = Sizes { latent: 5, action: 2, sequence_length: 9 };
+        let config = MdnRnnConfig { hidden_size: 19, mixtures: 1 };
+        let device = Device::flex();
+        let network = MdnRnn::init(&config, &sizes, &device).unwrap();
+        let inputs = random_array([3, 9, 7], 1);
+        let (hidden, raw) = network.forward(tensor(&inputs, &device));
+        let (hidden, raw) = (values(hidden), values(raw));
+
+        let model = trained(&network, sizes, false);
+        let mut session = model.session(3);
+        let mut randoms = vec![rl755_run::Random::new(0); 3];
+        for step in 0..9 {
+            let input = inputs.index_axis(ndarray::Axis(1), step);
+            let (latents, actions) = input.split_at(ndarray::Axis(1), 5);
+            session.step(latents, actions).unwrap();
+            // With one mixture, the most likely latent is its mean: the second block.
+            let predicted = session.predict(0.0, &mut randoms).unwrap();
+            let rows = |all: &[f32], width: usize, from: usize, to: usize| {
+                Array2::from_shape_fn((3, to - from), |(row, i)| {
+                    all[(step * 3 + row) * width + from + i]
+                })
+            };
+            assert_close(session.hidden(), rows(&hidden, 19, 0, 19).view());
+            assert_close(predicted.view(), rows(&raw, 15, 5, 10).view());
+        }
+    }
+
+    #[test]
+    fn bad_sizes_are_refused() {
+        let sizes = Sizes { latent: 5, action: 2, sequence_length: 9 };
+        let config = MdnRnnConfig { hidden_size: 0, mixtures: 5 };
+        let error = MdnRnn::init(&config, &sizes, &Device::flex()).unwrap_err().to_string();
+        assert_eq!(error, "config of mdn-rnn: hidden_size is 0; it must be at least 1");
+    }
+}

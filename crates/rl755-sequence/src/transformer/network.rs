@@ -161,3 +161,89 @@ impl SequenceNetwork for Transformer {
         Some(squared_changes.iter().sum::<f64>() / squared_changes.len() as f64)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use ndarray::{Array3, Axis, s};
+
+    use super::*;
+    use crate::{
+        trained,
+        values::{assert_close, random_array, tensor, values},
+    };
+
+    const SIZES: Sizes = Sizes { latent: 5, action: 2, sequence_length: 6 };
+
+    fn network(context_slide: usize) -> Transformer {
+        let config = TransformerConfig {
+            layers: 3,
+            hidden_size: 24,
+            heads: 4,
+            feed_forward_size: 40,
+            dropout: 0.0,
+            context_slide,
+        };
+        Transformer::init(&config, &SIZES, &Device::flex()).unwrap()
+    }
+
+    /// The hidden state and prediction after the last step of `inputs`, `[batch, length, input]`.
+    fn full_pass(network: &Transformer, inputs: &Array3<f32>) -> [Array3<f32>; 2] {
+        let (hidden, predicted) = network.forward(tensor(inputs, &Device::flex()));
+        [hidden, predicted].map(|x| Array3::from_shape_vec(x.dims(), values(x)).unwrap())
+    }
+
+    #[test]
+    fn sessions_give_what_the_full_pass_over_their_context_gives() {
+        for slide in [1, 2, 6] {
+            let network = network(slide);
+            let inputs = random_array([3, 20, 7], 2);
+            let model = trained(&network, SIZES, false);
+            let mut session = model.session(3);
+            let mut randoms = vec![rl755_run::Random::new(0); 3];
+            let mut first = 0;
+            for step in 0..20 {
+                let input = inputs.index_axis(Axis(1), step);
+                let (latents, actions) = input.split_at(Axis(1), 5);
+                session.step(latents, actions).unwrap();
+                let predicted = session.predict(1.0, &mut randoms).unwrap();
+                if step - first == SIZES.sequence_length {
+                    first += slide;
+                }
+                let context = inputs.slice(s![.., first..=step, ..]).to_owned();
+                let [hidden, expected] = full_pass(&network, &context);
+                let last = step - first;
+                assert_close(session.hidden(), hidden.index_axis(Axis(1), last));
+                assert_close(predicted.view(), expected.index_axis(Axis(1), last));
+            }
+        }
+    }
+
+    #[test]
+    fn later_steps_do_not_change_earlier_predictions() {
+        let network = network(1);
+        let inputs = random_array([2, 6, 7], 3);
+        let mut changed = inputs.clone();
+        changed.slice_mut(s![.., 4.., ..]).fill(9.0);
+        let [_, before] = full_pass(&network, &inputs);
+        let [_, after] = full_pass(&network, &changed);
+        assert_eq!(before.slice(s![.., ..4, ..]), after.slice(s![.., ..4, ..]));
+        assert_ne!(before.slice(s![.., 4.., ..]), after.slice(s![.., 4.., ..]));
+    }
+
+    #[test]
+    fn bad_sizes_are_refused() {
+        let check = |change: fn(&mut TransformerConfig), expected: &str| {
+            let mut config = TransformerConfig { context_slide: 6, ..TransformerConfig::default() };
+            change(&mut config);
+            let error = Transformer::init(&config, &SIZES, &Device::flex()).unwrap_err();
+            assert_eq!(error.to_string(), format!("config of transformer: {expected}"));
+        };
+        check(|c| c.heads = 3, "3 heads cannot share a hidden_size of 256");
+        check(|c| c.layers = 0, "layers is 0; it must be at least 1");
+        check(|c| c.dropout = 1.0, "dropout is 1; it must be in 0..1");
+        check(
+            |c| c.context_slide = 7,
+            "context_slide is 7; it must be at most the sequence length, 6",
+        );
+    }
+}

@@ -1,0 +1,86 @@
+//! How long a training step takes, and how many steps a second trained models take by the number
+//! of episodes side by side, on the CPU: `cargo bench -p rl755-sequence`, with
+//! `RAYON_NUM_THREADS` for the number of threads. At full size, with fresh weights.
+
+#![allow(missing_docs, clippy::print_stdout, clippy::unwrap_used, reason = "a program to run")]
+
+use std::time::Instant;
+
+use burn::tensor::{Device, Distribution, Tensor};
+use ndarray::Array2;
+use rl755_nn::Learner;
+use rl755_run::Random;
+use rl755_sequence::{
+    MdnRnn, SequenceBatch, SequenceModel, SequenceNetwork, Sizes, Transformer, trained,
+};
+
+const SIZES: Sizes = Sizes { latent: 32, action: 3, sequence_length: 32 };
+
+/// Sequences in a training step.
+const BATCH: usize = 32;
+
+fn main() {
+    println!("{} threads", rayon::current_num_threads());
+    measure::<MdnRnn>();
+    measure::<Transformer>();
+}
+
+fn measure<N: SequenceNetwork>() {
+    println!("{}: training step {:.1} ms", N::NAME, training_step::<N>() * 1e3);
+    let network = N::init(&N::Config::default(), &SIZES, &Device::flex()).unwrap();
+    let model = trained(&network, SIZES, false);
+    for batch in [1, 16, 64] {
+        let steps = rows_per_second(&*model, batch, false);
+        let dreams = rows_per_second(&*model, batch, true);
+        println!("  batch {batch:2}: {steps:7.0} rows/s, {dreams:7.0} with predictions");
+    }
+}
+
+/// The median seconds of a training step.
+fn training_step<N: SequenceNetwork>() -> f64 {
+    let device = Device::flex();
+    let init = |device: &Device| N::init(&N::Config::default(), &SIZES, device).unwrap();
+    let mut learner = Learner::new(&device, 1, &N::default_optimizer(), init);
+    let normal = |width: usize| {
+        let shape = [BATCH, SIZES.sequence_length, width];
+        Tensor::<3>::random(shape, Distribution::Normal(0.0, 1.0), learner.device())
+    };
+    let zeros = || Tensor::<2>::zeros([BATCH, SIZES.sequence_length], learner.device());
+    let batch = SequenceBatch {
+        latents: normal(SIZES.latent),
+        actions: normal(SIZES.action),
+        targets: normal(SIZES.latent),
+        rewards: zeros(),
+        terminals: zeros(),
+    };
+    let mut seconds: Vec<f64> = (1..=13)
+        .map(|step| {
+            let started = Instant::now();
+            learner.step(step, step, |network, _| network.losses(&batch)).unwrap();
+            started.elapsed().as_secs_f64()
+        })
+        .skip(2)
+        .collect();
+    seconds.sort_by(f64::total_cmp);
+    seconds[seconds.len() / 2]
+}
+
+/// Rows per second over at least 128 steps and a second.
+fn rows_per_second(model: &dyn SequenceModel, batch: usize, predict: bool) -> f64 {
+    let mut random = Random::new(1);
+    let mut normal =
+        |width| Array2::from_shape_simple_fn((batch, width), || random.normal() as f32);
+    let (latents, actions) = (normal(SIZES.latent), normal(SIZES.action));
+    let mut randoms: Vec<Random> = (0..batch as u64).map(Random::new).collect();
+    let mut session = model.session(batch);
+    let mut steps = 0;
+    let started = Instant::now();
+    while steps < 128 || started.elapsed().as_secs_f64() < 1.0 {
+        session.step(latents.view(), actions.view()).unwrap();
+        if predict {
+            session.predict(1.0, &mut randoms).unwrap();
+        }
+        steps += 1;
+    }
+    (steps * batch) as f64 / started.elapsed().as_secs_f64()
+}

@@ -1,0 +1,183 @@
+//! Models learn, resume with the same bits, and do not depend on threads.
+
+use std::{
+    fs,
+    path::Path,
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use burn::tensor::Device;
+use rl755_run::{Interrupt, Outcome, Progress, TrainingConfig};
+use rl755_sequence::{SequenceRegistry, SequenceRunConfig, StageContext, TrainSequenceConfig};
+
+use crate::synthetic::{at_rate, config, dataset, train};
+
+const TRAINED: [&str; 2] = ["transformer", "mdn-rnn"];
+
+/// The lines of `metrics.jsonl` that have `name`, with their values.
+fn logged(model_dir: &Path, name: &str) -> Vec<f64> {
+    let text = fs::read_to_string(model_dir.join("metrics.jsonl")).unwrap();
+    let values = text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    values.filter_map(|line| line.get(name)?.as_f64()).collect()
+}
+
+fn weights(model_dir: &Path, number: u64) -> Vec<u8> {
+    let checkpoint = model_dir.join(format!("checkpoints/model-{number:03}"));
+    fs::read(checkpoint.join("model.safetensors")).unwrap()
+}
+
+#[test]
+fn models_beat_repeating_the_last_latent() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = dataset(directory.path(), 24);
+    for model in TRAINED {
+        for difference_targets in [false, true] {
+            let config = TrainSequenceConfig {
+                training: TrainingConfig {
+                    train_steps: 300,
+                    save_every_n_steps: 100,
+                    log_every_n_steps: 20,
+                },
+                optimizer: at_rate(model, 5e-3),
+                difference_targets,
+                ..config(model, &data)
+            };
+            let run = directory.path().join(format!("{model}-{difference_targets}"));
+            assert_eq!(train(&config, &run, false, &Interrupt::new()).unwrap(), Outcome::Complete);
+            let losses = logged(&run, "loss");
+            assert!(losses[losses.len() - 1] < losses[0], "{model}: {losses:?}");
+            let (loss, baseline) =
+                (logged(&run, "validation_loss"), logged(&run, "validation_baseline"));
+            assert_eq!([loss.len(), baseline.len()], [3, 3]);
+            // Half the mean square, or half a nat for each dimension.
+            let wanted = if model == "mdn-rnn" { baseline[2] - 0.5 } else { 0.5 * baseline[2] };
+            assert!(loss[2] < wanted, "{model}: {loss:?} against {baseline:?}");
+        }
+    }
+}
+
+/// Raises its interrupt when a step is reached.
+struct StopAt {
+    step: u64,
+    interrupt: Interrupt,
+    seen: AtomicU64,
+}
+
+impl Progress for StopAt {
+    fn set(&self, done: u64, _total: u64) {
+        self.seen.store(done, Ordering::SeqCst);
+        if done == self.step {
+            self.interrupt.raise();
+        }
+    }
+}
+
+#[test]
+fn an_interrupted_training_ends_with_the_same_bits() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = dataset(directory.path(), 8);
+    let device = Device::flex();
+    for model in TRAINED {
+        let config = config(model, &data);
+        let whole = directory.path().join(format!("{model}-whole"));
+        train(&config, &whole, false, &Interrupt::new()).unwrap();
+        for step in [2, 3, 5] {
+            let parts = directory.path().join(format!("{model}-{step}"));
+            let interrupt = Interrupt::new();
+            let stop = StopAt { step, interrupt: interrupt.clone(), seen: AtomicU64::new(0) };
+            let context = StageContext {
+                device: &device,
+                progress: &stop,
+                interrupt: &interrupt,
+                decode: None,
+            };
+            let registry = SequenceRegistry::with_builtin();
+            let outcome = registry.train(&config, &parts, false, &context).unwrap();
+            assert_eq!(outcome, Outcome::Interrupted { step });
+            assert!(registry.load(&parts, None, &device).is_err(), "an unfinished run was loaded");
+            train(&config, &parts, true, &Interrupt::new()).unwrap();
+            assert!(weights(&parts, 2) == weights(&whole, 2), "{model} interrupted at {step}");
+            for file in ["metrics.jsonl", "dream_latents.png"] {
+                let read = |run: &Path| fs::read(run.join(file)).unwrap();
+                assert!(read(&parts) == read(&whole), "{file} of {model} interrupted at {step}");
+            }
+        }
+    }
+}
+
+#[test]
+fn threads_do_not_change_the_weights() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = dataset(directory.path(), 8);
+    for model in TRAINED {
+        let trained = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let run = directory.path().join(format!("{model}-{threads}"));
+            pool.install(|| train(&config(model, &data), &run, false, &Interrupt::new()).unwrap());
+            weights(&run, 2)
+        };
+        let one = trained(1);
+        assert!(one == trained(2) && one == trained(3), "{model}");
+    }
+}
+
+#[test]
+fn latents_are_drawn_anew_only_when_asked() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = dataset(directory.path(), 8);
+    let trained = |sample_observations: bool| {
+        let run = directory.path().join(format!("{sample_observations}"));
+        let config = TrainSequenceConfig { sample_observations, ..config("mdn-rnn", &data) };
+        train(&config, &run, false, &Interrupt::new()).unwrap();
+        weights(&run, 2)
+    };
+    assert!(trained(true) != trained(false));
+}
+
+#[test]
+fn the_manifest_says_all_that_loading_needs() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = dataset(directory.path(), 8);
+    let run = directory.path().join("run");
+    train(&config("mdn-rnn", &data), &run, false, &Interrupt::new()).unwrap();
+    // The dataset is not needed any more.
+    fs::remove_dir_all(&data).unwrap();
+    let config = SequenceRunConfig::read(&run).unwrap();
+    assert_eq!((config.sizes.latent, config.sizes.action, config.sizes.sequence_length), (2, 1, 8));
+    assert_eq!((config.encoder.as_str(), config.batch_size), ("circle", 8));
+    assert_eq!(config.model_config, serde_json::json!({ "hidden_size": 24, "mixtures": 2 }));
+    assert_eq!(config.optimizer.max_gradient_norm, Some(1.0));
+    let registry = SequenceRegistry::with_builtin();
+    for checkpoint in [None, Some(1), Some(2)] {
+        let model = registry.load(&run, checkpoint, &Device::flex()).unwrap();
+        let sizes = [model.latent_size(), model.action_size(), model.hidden_size()];
+        assert_eq!(sizes, [2, 1, 24]);
+    }
+    let error = registry.load(&run, Some(9), &Device::flex()).err().unwrap().to_string();
+    assert!(error.ends_with("run has no checkpoint model-009"), "{error}");
+}
+
+#[test]
+fn a_model_without_weights_is_ready_at_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = dataset(directory.path(), 8);
+    let run = directory.path().join("run");
+    let outcome = train(&config("null", &data), &run, false, &Interrupt::new()).unwrap();
+    assert_eq!(outcome, Outcome::Complete);
+    assert_eq!(train(&config("null", &data), &run, true, &Interrupt::new()).unwrap(), outcome);
+    let model = SequenceRegistry::with_builtin().load(&run, None, &Device::flex()).unwrap();
+    assert_eq!([model.latent_size(), model.hidden_size()], [2, 0]);
+}
+
+#[test]
+fn a_learning_rate_that_is_too_high_is_noticed_and_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = dataset(directory.path(), 8);
+    let config = TrainSequenceConfig {
+        optimizer: at_rate("transformer", 1e30),
+        ..config("transformer", &data)
+    };
+    let run = directory.path().join("run");
+    let error = train(&config, &run, false, &Interrupt::new()).unwrap_err().to_string();
+    assert!(error.contains("is not finite at step"), "{error}");
+}
