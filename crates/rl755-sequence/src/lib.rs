@@ -7,6 +7,7 @@ mod context;
 mod dream;
 mod dream_picture;
 mod dream_stage;
+mod dropout;
 mod error;
 mod kernel;
 mod load;

@@ -2,14 +2,17 @@
 
 use burn::{
     module::{Initializer, Module},
-    nn::{Dropout, DropoutConfig, LayerNorm, LayerNormConfig, Linear, LinearConfig},
+    nn::{LayerNorm, LayerNormConfig, Linear, LinearConfig},
     tensor::{
         Device, Tensor, TensorData,
-        activation::{gelu, softmax},
+        activation::{sigmoid, softmax},
     },
 };
 
-use crate::transformer::TransformerConfig;
+use crate::{dropout::dropout, transformer::TransformerConfig};
+
+/// `2u = x · (GELU[0] + GELU[1] · x²)`: 2 √(2/π), and that times 0.044715.
+const GELU: [f64; 2] = [1.595_769_121_605_731, 0.071_354_816_272_600_3];
 
 /// A layer with normalisation before each part, which trains at a constant learning rate without
 /// warm-up (Xiong et al. 2020).
@@ -23,16 +26,16 @@ pub(super) struct Block {
     pub(super) feed_forward_norm: LayerNorm,
     pub(super) expansion: Linear,
     pub(super) contraction: Linear,
-    dropout: Dropout,
+    dropout: f64,
     heads: usize,
 }
 
 /// What a layer gives.
 pub(super) struct BlockOutput {
-    /// The normalised output of self-attention, `[batch, length, width]`.
-    pub(super) hidden: Tensor<3>,
-    /// The layer's output, `[batch, length, width]`.
-    pub(super) output: Tensor<3>,
+    /// The normalised output of self-attention, `[batch · length, width]`.
+    pub(super) hidden: Tensor<2>,
+    /// The layer's output, `[batch · length, width]`.
+    pub(super) output: Tensor<2>,
 }
 
 impl Block {
@@ -47,33 +50,41 @@ impl Block {
             feed_forward_norm: LayerNormConfig::new(width).init(device),
             expansion: linear(width, wide, device),
             contraction: linear(wide, width, device),
-            dropout: DropoutConfig::new(config.dropout).init(),
+            dropout: config.dropout,
             heads: config.heads,
         }
     }
 
-    /// `x` and the output are `[batch, length, width]`.
-    pub(super) fn forward(&self, x: Tensor<3>) -> BlockOutput {
-        let attended = self.attend(self.attention_norm.forward(x.clone()));
-        let x = x + self.dropout.forward(attended);
+    /// `x` is `[batch · length, width]`: matrix products with one row for each step have one
+    /// gradient for the weights, where products of batches would have one for each sequence.
+    pub(super) fn forward(&self, x: Tensor<2>, shape: [usize; 2]) -> BlockOutput {
+        let attended = self.attend(self.attention_norm.forward(x.clone()), shape);
+        let x = x + dropout(attended, self.dropout);
         let hidden = self.feed_forward_norm.forward(x.clone());
         let fed = self.contraction.forward(gelu(self.expansion.forward(hidden.clone())));
-        BlockOutput { hidden, output: x + self.dropout.forward(fed) }
+        BlockOutput { hidden, output: x + dropout(fed, self.dropout) }
     }
 
     /// Causal multi-head self-attention (Vaswani et al. 2017).
-    fn attend(&self, x: Tensor<3>) -> Tensor<3> {
-        let [batch, length, width] = x.dims();
+    fn attend(&self, x: Tensor<2>, [batch, length]: [usize; 2]) -> Tensor<2> {
+        let width = x.dims()[1];
         let size = width / self.heads;
-        let split = |x: Tensor<3>| x.reshape([batch, length, self.heads, size]).swap_dims(1, 2);
+        let split = |x: Tensor<2>| x.reshape([batch, length, self.heads, size]).swap_dims(1, 2);
         let query = split(self.query.forward(x.clone())); // [batch, heads, length, size]
         let key = split(self.key.forward(x.clone()));
         let value = split(self.value.forward(x));
         let scores = query.matmul(key.transpose()) * (1.0 / (size as f64).sqrt());
         let weights = softmax(scores + causal_mask(length, &value.device()), 3);
-        let attended = self.dropout.forward(weights).matmul(value);
-        self.projection.forward(attended.swap_dims(1, 2).reshape([batch, length, width]))
+        let attended = dropout(weights, self.dropout).matmul(value);
+        self.projection.forward(attended.swap_dims(1, 2).reshape([batch * length, width]))
     }
+}
+
+/// The Gaussian error linear unit (Hendrycks & Gimpel 2016) in the form with tanh, as in BERT:
+/// `x/2 · (1 + tanh(u))` is `x · σ(2u)`.
+fn gelu(x: Tensor<2>) -> Tensor<2> {
+    let cubic = x.clone() * x.clone() * GELU[1] + GELU[0];
+    x.clone() * sigmoid(x * cubic)
 }
 
 /// `[1, 1, length, length]`: nearly minus infinity where a step would look at a later one.

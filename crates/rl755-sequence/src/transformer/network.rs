@@ -2,7 +2,7 @@
 
 use burn::{
     module::{Initializer, Module, Param},
-    nn::{Dropout, DropoutConfig, LayerNorm, LayerNormConfig, Linear},
+    nn::{LayerNorm, LayerNormConfig, Linear},
     tensor::{Device, Tensor},
 };
 use rl755_nn::{Losses, OptimizerConfig};
@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     SequenceBatch, SequenceError, SequenceNetwork, Sizes, TransformerCell,
+    dropout::dropout,
     model_config::positive,
     transformer::block::{Block, linear},
 };
@@ -89,7 +90,7 @@ pub struct Transformer {
     pub(super) blocks: Vec<Block>,
     pub(super) norm: LayerNorm,
     pub(super) output: Linear,
-    dropout: Dropout,
+    dropout: f64,
     pub(super) heads: usize,
     pub(super) context_slide: usize,
 }
@@ -98,15 +99,20 @@ impl Transformer {
     /// The hidden states `[batch, length, width]` and predictions `[batch, length, latent]` after
     /// each step of `inputs`, `[batch, length, latent + action]`.
     pub(super) fn forward(&self, inputs: Tensor<3>) -> (Tensor<3>, Tensor<3>) {
-        let length = inputs.dims()[1];
+        let [batch, length, input] = inputs.dims();
+        let width = self.positions.dims()[1];
         let positions = self.positions.val().narrow(0, 0, length).unsqueeze::<3>();
-        let mut x = self.dropout.forward(self.input.forward(inputs) + positions);
+        let embedded = self.input.forward(inputs.reshape([batch * length, input]));
+        let placed = embedded.reshape([batch, length, width]) + positions;
+        let mut x = dropout(placed.reshape([batch * length, width]), self.dropout);
         let mut hidden = x.clone();
         for block in &self.blocks {
-            let output = block.forward(x);
+            let output = block.forward(x, [batch, length]);
             (hidden, x) = (output.hidden, output.output);
         }
-        (hidden, self.output.forward(self.norm.forward(x)))
+        let output = self.output.forward(self.norm.forward(x));
+        let latent = output.dims()[1];
+        (hidden.reshape([batch, length, width]), output.reshape([batch, length, latent]))
     }
 }
 
@@ -137,7 +143,7 @@ impl SequenceNetwork for Transformer {
             blocks: (0..config.layers).map(|_| Block::new(config, device)).collect(),
             norm: LayerNormConfig::new(width).init(device),
             output: linear(width, sizes.latent, device),
-            dropout: DropoutConfig::new(config.dropout).init(),
+            dropout: config.dropout,
             heads: config.heads,
             context_slide: config.context_slide,
         })
