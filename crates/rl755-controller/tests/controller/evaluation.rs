@@ -16,11 +16,7 @@ fn trained(surroundings: &Surroundings, models: &WorldModel) -> (tempfile::TempD
         population: 12,
         trials: 3,
         sigma: 1.0,
-        training: TrainingConfig {
-            train_steps: 20,
-            save_every_n_steps: 20,
-            log_every_n_steps: 1,
-        },
+        training: TrainingConfig { train_steps: 20, save_every_n_steps: 20, log_every_n_steps: 1 },
         ..TrainControllerConfig::default()
     };
     let context = surroundings.context(Resources::default());

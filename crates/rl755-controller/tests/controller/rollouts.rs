@@ -17,8 +17,7 @@ fn members(models: &WorldModel, count: usize) -> (Box<dyn Controller>, Vec<Vec<f
     let controller = registry.make("linear", &inputs, &serde_json::Value::Null).unwrap();
     let mut random = Random::new(1);
     let size = controller.num_parameters();
-    let members =
-        (0..count).map(|_| (0..size).map(|_| random.normal() as f32).collect()).collect();
+    let members = (0..count).map(|_| (0..size).map(|_| random.normal() as f32).collect()).collect();
     (controller, members)
 }
 
@@ -65,14 +64,11 @@ fn every_batch_and_number_of_threads_gives_the_episodes_played_one_by_one() {
         .iter()
         .flat_map(|parameters| (0..4).map(move |seed| EpisodeTask { parameters, seed }))
         .collect();
-    for limits in [
-        EpisodeLimits::default(),
-        EpisodeLimits { horizon: Some(12), patience_steps: Some(6) },
-    ] {
-        let expected: Vec<Episode> = tasks
-            .iter()
-            .map(|task| by_definition(&models, &*controller, *task, limits))
-            .collect();
+    for limits in
+        [EpisodeLimits::default(), EpisodeLimits { horizon: Some(12), patience_steps: Some(6) }]
+    {
+        let expected: Vec<Episode> =
+            tasks.iter().map(|task| by_definition(&models, &*controller, *task, limits)).collect();
         let ends = |end| expected.iter().filter(|e| e.end == end).count();
         assert!(ends(EpisodeEnd::Terminated) > 0 && ends(EpisodeEnd::Truncated) > 0);
         assert_eq!(ends(EpisodeEnd::OutOfPatience) > 0, limits.patience_steps.is_some());

@@ -113,8 +113,9 @@ fn a_training_goes_on_only_with_its_own_models() {
     let surroundings = Surroundings::new();
     train(&config(2), directory.path(), &surroundings, Resources::default());
     let context = surroundings.context(Resources::default());
-    let error = train_controller(&config(2), &world_model("other"), directory.path(), true, &context)
-        .unwrap_err();
+    let error =
+        train_controller(&config(2), &world_model("other"), directory.path(), true, &context)
+            .unwrap_err();
     assert!(error.to_string().contains("it can only be resumed unchanged"), "{error}");
 }
 

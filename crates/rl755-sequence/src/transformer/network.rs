@@ -30,8 +30,8 @@ pub struct TransformerConfig {
     /// The share of numbers dropped in training, in 0..1. Default 0.1.
     pub dropout: f64,
     /// How many of the oldest steps are forgotten when an episode has filled the context, at
-    /// least 1 and at most the sequence length. A step costs about `sequence_length / this` times
-    /// as much as in a short episode. Default 8.
+    /// least 1; all of them where it is the sequence length or more. A step then costs about
+    /// `sequence_length / context_slide` times as much as in a short episode. Default 8.
     pub context_slide: usize,
 }
 
@@ -130,13 +130,6 @@ impl SequenceNetwork for Transformer {
     ) -> Result<Self, SequenceError> {
         config.check()?;
         let (width, length) = (config.hidden_size, sizes.sequence_length);
-        if config.context_slide > length {
-            let reason = format!(
-                "context_slide is {}; it must be at most the sequence length, {length}",
-                config.context_slide
-            );
-            return Err(SequenceError::config(Self::NAME, reason));
-        }
         Ok(Self {
             input: linear(sizes.input(), width, device),
             positions: Initializer::Normal { mean: 0.0, std: 0.02 }.init([length, width], device),
@@ -145,7 +138,7 @@ impl SequenceNetwork for Transformer {
             output: linear(width, sizes.latent, device),
             dropout: config.dropout,
             heads: config.heads,
-            context_slide: config.context_slide,
+            context_slide: config.context_slide.min(length),
         })
     }
 
@@ -239,7 +232,7 @@ mod tests {
     #[test]
     fn bad_sizes_are_refused() {
         let check = |change: fn(&mut TransformerConfig), expected: &str| {
-            let mut config = TransformerConfig { context_slide: 6, ..TransformerConfig::default() };
+            let mut config = TransformerConfig::default();
             change(&mut config);
             let error = Transformer::init(&config, &SIZES, &Device::flex()).unwrap_err();
             assert_eq!(error.to_string(), format!("config of transformer: {expected}"));
@@ -247,9 +240,6 @@ mod tests {
         check(|c| c.heads = 3, "3 heads cannot share a hidden_size of 256");
         check(|c| c.layers = 0, "layers is 0; it must be at least 1");
         check(|c| c.dropout = 1.0, "dropout is 1; it must be in 0..1");
-        check(
-            |c| c.context_slide = 7,
-            "context_slide is 7; it must be at most the sequence length, 6",
-        );
+        check(|c| c.context_slide = 0, "context_slide is 0; it must be at least 1");
     }
 }
