@@ -15,12 +15,12 @@ use rl755_env::{
 use rl755_run::{Input, Interrupt, Random, Silent, digest_bytes};
 use rl755_sequence::{SequenceError, SequenceModel, Session};
 
-pub const ID: &str = "Reach-v0";
+pub(crate) const ID: &str = "Reach-v0";
 
 /// The observation is `[position, target]`, an action moves by up to 0.2, and a step costs the
 /// distance that is left: -0.2 a step for the best of policies, less once it has arrived. Episodes
 /// last 5 to 25 steps, by their seed. Step 3 pays 1 more.
-pub struct Reach {
+pub(crate) struct Reach {
     spec: EnvSpec,
     position: f64,
     target: f64,
@@ -29,7 +29,7 @@ pub struct Reach {
 }
 
 impl Reach {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let spec = EnvSpec {
             id: ID.to_owned(),
             observation_space: Space::Box { low: vec![-9.0; 2], high: vec![9.0; 2] },
@@ -79,7 +79,7 @@ impl Env for Reach {
 }
 
 /// The latent is the observation.
-pub struct Passing(Space);
+pub(crate) struct Passing(Space);
 
 impl ObservationEncoder for Passing {
     fn latent_size(&self) -> usize {
@@ -103,7 +103,7 @@ impl ObservationEncoder for Passing {
 }
 
 /// The hidden state is a fading sum of latents and actions.
-pub struct Fading;
+pub(crate) struct Fading;
 
 impl SequenceModel for Fading {
     fn latent_size(&self) -> usize {
@@ -165,7 +165,7 @@ fn loaded<M: ?Sized>(model: Box<M>, name: &str, weights: &str) -> LoadedModel<M>
 }
 
 /// The models, the encoder with these "weights".
-pub fn world_model(encoder_weights: &str) -> WorldModel {
+pub(crate) fn world_model(encoder_weights: &str) -> WorldModel {
     let space = Reach::new().spec.observation_space;
     WorldModel {
         encoder: loaded(Box::new(Passing(space)), "passing", encoder_weights),
@@ -174,21 +174,21 @@ pub fn world_model(encoder_weights: &str) -> WorldModel {
 }
 
 /// Registries and flags that a [`StageContext`] borrows.
-pub struct Surroundings {
-    pub environments: EnvRegistry,
-    pub controllers: ControllerRegistry,
-    pub interrupt: Interrupt,
+pub(crate) struct Surroundings {
+    pub(crate) environments: EnvRegistry,
+    pub(crate) controllers: ControllerRegistry,
+    pub(crate) interrupt: Interrupt,
 }
 
 impl Surroundings {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let mut environments = EnvRegistry::with_builtin();
         environments.add(ID, || Ok(Box::new(Reach::new())));
         let controllers = ControllerRegistry::with_builtin();
         Self { environments, controllers, interrupt: Interrupt::new() }
     }
 
-    pub fn context(&self, resources: Resources) -> StageContext<'_> {
+    pub(crate) fn context(&self, resources: Resources) -> StageContext<'_> {
         StageContext {
             environments: &self.environments,
             controllers: &self.controllers,

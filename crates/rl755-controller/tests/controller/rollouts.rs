@@ -62,15 +62,16 @@ fn every_batch_and_number_of_threads_gives_the_episodes_played_one_by_one() {
     let (controller, members) = members(&models, 9);
     let tasks: Vec<EpisodeTask<'_>> = members
         .iter()
-        .flat_map(|parameters| (0..4).map(move |seed| EpisodeTask { parameters, seed }))
+        .flat_map(|parameters| (0..30).map(move |seed| EpisodeTask { parameters, seed }))
         .collect();
     for limits in
-        [EpisodeLimits::default(), EpisodeLimits { horizon: Some(12), patience_steps: Some(6) }]
+        [EpisodeLimits::default(), EpisodeLimits { horizon: Some(7), patience_steps: Some(5) }]
     {
         let expected: Vec<Episode> =
             tasks.iter().map(|task| by_definition(&models, &*controller, *task, limits)).collect();
         let ends = |end| expected.iter().filter(|e| e.end == end).count();
         assert!(ends(EpisodeEnd::Terminated) > 0 && ends(EpisodeEnd::Truncated) > 0);
+        assert_eq!(ends(EpisodeEnd::Horizon) > 0, limits.horizon.is_some());
         assert_eq!(ends(EpisodeEnd::OutOfPatience) > 0, limits.patience_steps.is_some());
         for (batch, threads, groups) in
             [(1, 1, 1), (3, 1, 0), (7, 2, 0), (7, 2, 1), (64, 2, 0), (64, 1, 3), (36, 3, 2)]
