@@ -37,10 +37,14 @@ impl Video {
     /// Adds a frame, `[height, width, 3]` in red, green, blue.
     ///
     /// # Errors
-    /// When libwebp cannot encode it.
+    /// When it has another size than the video, or libwebp cannot encode it.
     pub(crate) fn push(&mut self, rgb: &[u8]) -> Result<(), ControllerError> {
         let [height, width] = self.size;
         let scale = self.scale;
+        if rgb.is_empty() || rgb.len() != height * width * 3 {
+            let reason = format!("{} bytes are not {height} x {width} pixels", rgb.len());
+            return Err(ControllerError::Frame { frame: self.frames.len(), reason });
+        }
         let mut large = Vec::with_capacity(rgb.len() * scale * scale);
         for row in rgb.chunks_exact(width * 3) {
             let start = large.len();
@@ -188,5 +192,50 @@ mod tests {
                 .sum();
             assert!(error / (16.0 * 32.0 * 3.0) < 5.0, "frame {index}: {error}");
         }
+    }
+
+    /// What the element `id` in `elements` holds.
+    fn only<'a>(elements: &[(u32, &'a [u8])], id: u32) -> &'a [u8] {
+        let found: Vec<_> = elements.iter().filter(|(other, _)| *other == id).collect();
+        assert_eq!(found.len(), 1, "{id:x}");
+        found[0].1
+    }
+
+    #[test]
+    fn the_head_of_a_file_tells_duration_codec_and_size() {
+        let mut video = Video::new([16, 32], 4, 50.0);
+        for index in 0..6 {
+            video.push(&frame(index)).unwrap();
+        }
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("video.webm");
+        video.write(&path).unwrap();
+        let bytes = std::fs::read(&path).unwrap();
+        let file = ebml::parse(&bytes);
+        assert_eq!(only(&ebml::parse(file[0].1), 0x4282), b"webm");
+        let segment = ebml::parse(file[1].1);
+        let info = ebml::parse(only(&segment, 0x1549_A966));
+        assert_eq!(only(&info, 0x4489), 120f64.to_be_bytes(), "milliseconds");
+        let track = ebml::parse(only(&ebml::parse(only(&segment, 0x1654_AE6B)), 0xAE));
+        assert_eq!(only(&track, 0x86), b"V_VP8");
+        let picture = ebml::parse(only(&track, 0xE0));
+        assert_eq!(only(&picture, 0xB0), 128u64.to_be_bytes(), "width");
+        assert_eq!(only(&picture, 0xBA), 64u64.to_be_bytes(), "height");
+        let cluster = ebml::parse(only(&segment, ebml::CLUSTER));
+        let blocks = cluster.iter().filter(|(id, _)| *id == ebml::SIMPLE_BLOCK);
+        assert_eq!(blocks.count(), 6);
+    }
+
+    #[test]
+    fn frames_of_another_size_and_sizes_beyond_vp8_are_errors() {
+        let mut video = Video::new([16, 32], 4, 50.0);
+        for length in [0, 16 * 32, 16 * 32 * 3 - 1, 16 * 32 * 3 + 96] {
+            let error = video.push(&vec![0; length]).unwrap_err();
+            assert!(matches!(error, ControllerError::Frame { frame: 0, .. }), "{length}: {error}");
+        }
+        // VP8 has 14 bits for a side.
+        assert!(Video::new([1, 16_383], 1, 50.0).push(&[0; 16_383 * 3]).is_ok());
+        assert!(Video::new([1, 4096], 4, 50.0).push(&[0; 4096 * 3]).is_err());
+        assert!(Video::new([0, 0], 4, 50.0).push(&[]).is_err());
     }
 }
