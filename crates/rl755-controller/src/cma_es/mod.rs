@@ -6,6 +6,8 @@
 
 mod distribution;
 mod parameters;
+#[cfg(test)]
+mod parity;
 mod state_file;
 
 use nalgebra::{DMatrix, DVector};

@@ -76,7 +76,9 @@ impl Parameters {
                 weights.extend(scaled(rest, sum));
             }
         }
-        let chi_n = n.sqrt() * (1.0 - 1.0 / (4.0 * n) + 1.0 / (21.0 * n * n));
+        // √2 Γ((n + 1) / 2) / Γ(n / 2): the product of two neighbours is the lesser's n.
+        let chi_1 = std::f64::consts::FRAC_2_PI.sqrt();
+        let chi_n = (1..dimension).fold(chi_1, |chi, k| k as f64 / chi);
         let decomposition_gap = (1.0 / ((c_1 + c_mu) * n * 10.0)).ceil().max(1.0) as u64;
         Self { weights, mu, mu_eff, c_sigma, d_sigma, c_c, c_1, c_mu, chi_n, decomposition_gap }
     }
