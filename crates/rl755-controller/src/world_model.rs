@@ -1,6 +1,9 @@
 //! The models a controller looks through, and which ones they are.
 
-use std::{fmt, fs, path::Path};
+use std::{
+    fmt, fs,
+    path::{Path, absolute},
+};
 
 use rl755_encoder::ObservationEncoder;
 use rl755_env::EnvSpec;
@@ -43,7 +46,7 @@ pub struct LoadedModel<M: ?Sized> {
     pub model: Box<M>,
     /// Which one it is.
     pub identity: ModelIdentity,
-    /// Its run directory, with the digest of its weights.
+    /// Its run directory, as an absolute path, with the digest of its weights.
     pub input: Input,
 }
 
@@ -76,7 +79,8 @@ impl<M: ?Sized> LoadedModel<M> {
         Ok(Self {
             model,
             identity: ModelIdentity { name: manifest.name, digest: digest.clone() },
-            input: Input { path: run.to_owned(), digest },
+            // A controller is evaluated from any working directory, not only from this one.
+            input: Input { path: absolute(run).map_err(ControllerError::io(run))?, digest },
         })
     }
 }
@@ -138,5 +142,35 @@ impl WorldModel {
             hidden_size: self.sequence.as_ref().map_or(0, |s| s.model.hidden_size()),
             action_space: spec.action_space.clone(),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use rl755_run::write_atomically;
+
+    use super::*;
+
+    #[test]
+    fn the_input_of_a_relative_run_is_found_from_elsewhere() {
+        let run = tempfile::tempdir().unwrap();
+        let manifest = Manifest::begin("train", "vae", 1, serde_json::Value::Null, vec![]);
+        let manifest = serde_json::to_vec(&manifest).unwrap();
+        write_atomically(&run.path().join("manifest.json"), &manifest).unwrap();
+        let checkpoint = Checkpoints::new(&run.path().join("checkpoints")).path(1);
+        fs::create_dir_all(&checkpoint).unwrap();
+        write_atomically(&checkpoint.join("model.safetensors"), b"weights").unwrap();
+
+        // Up to the root, and down again.
+        let here = std::env::current_dir().unwrap();
+        let up: PathBuf = here.components().skip(1).map(|_| "..").collect();
+        let relative = up.join(run.path().strip_prefix("/").unwrap());
+        assert!(relative.is_relative());
+        let model = LoadedModel::of_run(Box::new(()), &relative, None).unwrap();
+        assert!(model.input.path.is_absolute());
+        assert_eq!(model.input.path.canonicalize().unwrap(), run.path().canonicalize().unwrap());
+        assert_eq!(model.identity.name, "vae");
     }
 }

@@ -84,11 +84,11 @@ impl Evaluate {
                 let models =
                     load_world_model(plugins, encoder, sequence.map(|s| s.as_path()), &device)?;
                 let player = Player::new(&run, &models, &context)?;
-                let scores = player.evaluate(&config, &context)?;
+                // First the film: what cannot be filmed is told before all episodes are played.
                 if let Some(video) = &self.video {
                     player.film(&config, &context, video)?;
                 }
-                scores
+                player.evaluate(&config, &context)?
             }
             (None, Some(policy)) => {
                 evaluate_policy(policy, &self.environment, &plugins.policies, &config, &context)?
