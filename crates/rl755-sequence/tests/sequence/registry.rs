@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use rl755_data::DatasetManifest;
 use rl755_run::Interrupt;
 use rl755_sequence::{SequenceRegistry, TrainSequenceConfig};
 
@@ -43,6 +44,18 @@ fn what_does_not_fit_is_refused_before_anything_is_written() {
     check(directory, |c| c.split = "trian".to_owned(), "no split called `trian`");
     check(directory, |c| c.dataset = directory.join("none"), "is no dataset");
     check(directory, |c| c.training.train_steps = 0, "train_steps is 0; it must be at least 1");
+}
+
+#[test]
+fn a_raw_dataset_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = dataset(directory.path(), 8);
+    let path = DatasetManifest::path_in(&data);
+    let text = std::fs::read(&path).unwrap();
+    let mut manifest: DatasetManifest = serde_json::from_slice(&text).unwrap();
+    manifest.encoder = None;
+    std::fs::write(&path, serde_json::to_vec(&manifest).unwrap()).unwrap();
+    check(directory.path(), |_| {}, "encoded ones are needed");
 }
 
 #[test]

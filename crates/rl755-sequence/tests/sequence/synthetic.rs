@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use burn::tensor::Device;
-use ndarray::Array2;
+use ndarray::{Array2, s};
 use rl755_data::{
     DatasetManifest, EncodedRollout, EncoderSource, MANIFEST_FORMAT, ShardWriter, shard_name,
     train_and_validation,
@@ -60,13 +60,32 @@ fn encoder() -> EncoderSource {
     }
 }
 
+/// The same, of `steps` steps.
+pub(crate) fn short_rollout(seed: u64, steps: usize) -> EncodedRollout {
+    let whole = rollout(seed);
+    EncodedRollout {
+        latents: whole.latents.slice(s![..steps, ..]).to_owned(),
+        std_devs: whole.std_devs.slice(s![..steps, ..]).to_owned(),
+        actions: whole.actions.slice(s![..steps, ..]).to_owned(),
+        rewards: whole.rewards[..steps].to_vec(),
+        ..whole
+    }
+}
+
 /// Writes a dataset of `count` rollouts, a quarter for validation, into `directory`.
 pub(crate) fn dataset(directory: &Path, count: usize) -> PathBuf {
+    let rollouts: Vec<EncodedRollout> = (0..count as u64).map(rollout).collect();
+    dataset_of(directory, &rollouts)
+}
+
+/// Writes a dataset of `rollouts`, a quarter for validation, into `directory`.
+pub(crate) fn dataset_of(directory: &Path, rollouts: &[EncodedRollout]) -> PathBuf {
     let path = directory.join("latents");
     let mut writer = ShardWriter::create(&path, &shard_name("circle", 0, 1)).unwrap();
-    for seed in 0..count as u64 {
-        writer.push(&rollout(seed)).unwrap();
+    for rollout in rollouts {
+        writer.push(rollout).unwrap();
     }
+    let count = rollouts.len();
     let manifest = DatasetManifest {
         format: MANIFEST_FORMAT,
         made_by: "test".to_owned(),

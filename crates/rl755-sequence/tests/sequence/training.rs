@@ -3,14 +3,17 @@
 use std::{
     fs,
     path::Path,
-    sync::atomic::{AtomicU64, Ordering},
+    sync::{
+        Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use burn::tensor::Device;
 use rl755_run::{Interrupt, Outcome, Progress, TrainingConfig};
 use rl755_sequence::{SequenceRegistry, SequenceRunConfig, StageContext, TrainSequenceConfig};
 
-use crate::synthetic::{at_rate, config, dataset, train};
+use crate::synthetic::{at_rate, config, dataset, dataset_of, rollout, short_rollout, train};
 
 const TRAINED: [&str; 2] = ["transformer", "mdn-rnn"];
 
@@ -135,6 +138,58 @@ fn latents_are_drawn_anew_only_when_asked() {
 }
 
 #[test]
+fn latents_without_deviations_are_drawn_as_they_are() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut rollouts: Vec<_> = (0..8).map(rollout).collect();
+    for rollout in &mut rollouts {
+        rollout.std_devs.fill(0.0);
+    }
+    let data = dataset_of(directory.path(), &rollouts);
+    for model in TRAINED {
+        let [drawn, means] = [true, false].map(|sample_observations| {
+            let run = directory.path().join(format!("{model}-{sample_observations}"));
+            let config = TrainSequenceConfig { sample_observations, ..config(model, &data) };
+            train(&config, &run, false, &Interrupt::new()).unwrap();
+            (weights(&run, 2), fs::read(run.join("metrics.jsonl")).unwrap())
+        });
+        assert!(drawn == means, "{model}");
+    }
+}
+
+/// Keeps the lines that a stage says.
+#[derive(Default)]
+struct Said(Mutex<Vec<String>>);
+
+impl Progress for Said {
+    fn set(&self, _done: u64, _total: u64) {}
+
+    fn line(&self, text: &str) {
+        self.0.lock().unwrap().push(text.to_owned());
+    }
+}
+
+#[test]
+fn rollouts_that_are_too_short_are_left_out_and_counted() {
+    let directory = tempfile::tempdir().unwrap();
+    // A window has one step more than a sequence of 8; the last two are for validation.
+    let lengths = [90, 8, 9, 3, 40, 8, 8, 5];
+    let rollouts: Vec<_> = (0..).zip(lengths).map(|(i, n)| short_rollout(i, n)).collect();
+    let data = dataset_of(directory.path(), &rollouts);
+    let said = Said::default();
+    let (device, interrupt) = (Device::flex(), Interrupt::new());
+    let context =
+        StageContext { device: &device, progress: &said, interrupt: &interrupt, decode: None };
+    let run = directory.path().join("run");
+    let registry = SequenceRegistry::with_builtin();
+    let outcome = registry.train(&config("mdn-rnn", &data), &run, false, &context).unwrap();
+    assert_eq!(outcome, Outcome::Complete);
+    assert!(logged(&run, "validation_loss").is_empty());
+    let said = said.0.lock().unwrap().join("\n");
+    assert!(said.contains("3 rollouts are left out: they are shorter than 9 steps"), "{said}");
+    assert!(said.contains("no validation: "), "{said}");
+}
+
+#[test]
 fn the_manifest_says_all_that_loading_needs() {
     let directory = tempfile::tempdir().unwrap();
     let data = dataset(directory.path(), 8);
@@ -170,14 +225,29 @@ fn a_model_without_weights_is_ready_at_once() {
 }
 
 #[test]
-fn a_learning_rate_that_is_too_high_is_noticed_and_named() {
+fn a_learning_rate_that_is_too_high_is_noticed_and_the_tensor_named() {
     let directory = tempfile::tempdir().unwrap();
     let data = dataset(directory.path(), 8);
-    let config = TrainSequenceConfig {
-        optimizer: at_rate("transformer", 1e30),
-        ..config("transformer", &data)
-    };
-    let run = directory.path().join("run");
-    let error = train(&config, &run, false, &Interrupt::new()).unwrap_err().to_string();
-    assert!(error.contains("is not finite at step"), "{error}");
+    for model in TRAINED {
+        // Weights near 1e30 are finite, the next loss is not. 1e39 leaves infinite weights at once,
+        // which must not be saved.
+        let first = if model == "mdn-rnn" { "lstm.input_weight" } else { "input.weight" };
+        for (rate, save_every_n_steps, expected) in [
+            (1e30, 10, "loss is not finite at step 2".to_owned()),
+            (1e39, 1, format!("{first} is not finite at step 1")),
+        ] {
+            let training =
+                TrainingConfig { train_steps: 10, save_every_n_steps, log_every_n_steps: 1 };
+            let config = TrainSequenceConfig {
+                optimizer: at_rate(model, rate),
+                training,
+                ..config(model, &data)
+            };
+            let run = directory.path().join(format!("{model}-{rate}"));
+            let error = train(&config, &run, false, &Interrupt::new()).unwrap_err().to_string();
+            assert!(error.starts_with(&expected), "{error}");
+            assert!(!run.join("checkpoints/model-001").exists(), "{model}: saved");
+            assert!(SequenceRegistry::with_builtin().load(&run, None, &Device::flex()).is_err());
+        }
+    }
 }
