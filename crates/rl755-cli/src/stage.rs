@@ -66,7 +66,7 @@ pub(crate) fn run_stage<S: Stage>(stage: S, common: &CommonFlags, plugins: &Plug
     match prepare(common, S::UNIT).and_then(|desk| stage.run(plugins, &desk)) {
         Ok(Outcome::Complete) => ExitCode::SUCCESS,
         Ok(Outcome::Interrupted { .. }) => {
-            tell("interrupted; the work so far is saved, and the same command goes on with it");
+            tell("interrupted; what was finished is saved, and the same command does the rest");
             ExitCode::from(130)
         }
         Err(error) => {
