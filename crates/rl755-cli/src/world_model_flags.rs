@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use burn::tensor::Device;
-use rl755_controller::{LoadedModel, WorldModel};
+use rl755_controller::{LoadedModel, WorldModel, encoder_checkpoint};
 
 use crate::Plugins;
 
@@ -15,9 +15,16 @@ pub(crate) fn load_world_model(
     sequence: Option<&Path>,
     device: &Device,
 ) -> anyhow::Result<WorldModel> {
-    let model = plugins.encoders.load(encoder, None, device);
+    // A sequence model knows only the latents it was trained on.
+    let checkpoint = sequence
+        .map(|run| {
+            let found = encoder_checkpoint(encoder, run);
+            found.with_context(|| format!("the sequence model {}", run.display()))
+        })
+        .transpose()?;
+    let model = plugins.encoders.load(encoder, checkpoint, device);
     let model = model.with_context(|| format!("the encoder {}", encoder.display()))?;
-    let encoder = LoadedModel::of_run(model, encoder, None)?;
+    let encoder = LoadedModel::of_run(model, encoder, checkpoint)?;
     let sequence = sequence
         .map(|run| {
             let model = plugins.sequences.load(run, None, device);

@@ -33,4 +33,6 @@ pub use run::ControllerRun;
 pub use squash::Squash;
 pub use train::train_controller;
 pub use train_config::TrainControllerConfig;
-pub use world_model::{LoadedModel, ModelIdentity, WorldModel, WorldModelIdentity};
+pub use world_model::{
+    LoadedModel, ModelIdentity, WorldModel, WorldModelIdentity, encoder_checkpoint,
+};

@@ -5,13 +5,16 @@ use std::{
     path::{Path, absolute},
 };
 
-use rl755_encoder::ObservationEncoder;
+use rl755_encoder::{ObservationEncoder, encoder_digest};
 use rl755_env::EnvSpec;
-use rl755_run::{Checkpoints, Digest, Input, Manifest, digest_file};
-use rl755_sequence::SequenceModel;
+use rl755_run::{Checkpoints, Digest, Input, Manifest, digest_bytes, digest_file};
+use rl755_sequence::{SequenceModel, SequenceRunConfig};
 use serde::{Deserialize, Serialize};
 
 use crate::{ControllerError, ControllerInputs};
+
+/// The file of a model's checkpoint with its weights.
+const WEIGHTS: &str = "model.safetensors";
 
 /// Which trained model it is: what a controller remembers of the models it was trained with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,7 +22,7 @@ use crate::{ControllerError, ControllerInputs};
 pub struct ModelIdentity {
     /// Its registered name.
     pub name: String,
-    /// The digest of its weights.
+    /// The digest of its weights, name and settings.
     pub digest: Digest,
 }
 
@@ -46,7 +49,7 @@ pub struct LoadedModel<M: ?Sized> {
     pub model: Box<M>,
     /// Which one it is.
     pub identity: ModelIdentity,
-    /// Its run directory, as an absolute path, with the digest of its weights.
+    /// Its run directory, as an absolute path, with that digest.
     pub input: Input,
 }
 
@@ -74,8 +77,12 @@ impl<M: ?Sized> LoadedModel<M> {
                 path: run.to_owned(),
                 reason: "it has no checkpoints".to_owned(),
             })?
-            .join("model.safetensors");
-        let digest = digest_file(&weights).map_err(ControllerError::io(&weights))?;
+            .join(WEIGHTS);
+        let weights = digest_file(&weights).map_err(ControllerError::io(&weights))?;
+        // Models without parameters differ in their settings alone.
+        let settings = manifest.config.get("model_config").map(ToString::to_string);
+        let content = format!("{weights} {} {}", manifest.name, settings.unwrap_or_default());
+        let digest = digest_bytes(content.as_bytes());
         Ok(Self {
             model,
             identity: ModelIdentity { name: manifest.name, digest: digest.clone() },
@@ -145,6 +152,29 @@ impl WorldModel {
     }
 }
 
+/// The checkpoint of the encoder in `encoder` on whose latents the sequence model in `sequence` was
+/// trained: the two belong together, and the latents of another would mean nothing to it.
+///
+/// # Errors
+/// When none of the encoder's checkpoints is that one, or a file cannot be read.
+pub fn encoder_checkpoint(encoder: &Path, sequence: &Path) -> Result<u64, ControllerError> {
+    let SequenceRunConfig { encoder: name, encoder_digest: digest, .. } =
+        SequenceRunConfig::read(sequence)?;
+    let checkpoints = Checkpoints::new(&encoder.join("checkpoints"));
+    let latest = checkpoints.latest().map_err(ControllerError::io(encoder))?;
+    for number in (1..=latest.map_or(0, |(number, _)| number)).rev() {
+        if checkpoints.path(number).is_dir() && encoder_digest(encoder, Some(number))? == digest {
+            return Ok(number);
+        }
+    }
+    Err(ControllerError::OtherModel {
+        dependent: "the sequence model",
+        kind: "encoder",
+        expected: ModelIdentity { name, digest }.to_string(),
+        found: format!("a checkpoint of {}", encoder.display()),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use std::path::PathBuf;
@@ -161,7 +191,7 @@ mod tests {
         write_atomically(&run.path().join("manifest.json"), &manifest).unwrap();
         let checkpoint = Checkpoints::new(&run.path().join("checkpoints")).path(1);
         fs::create_dir_all(&checkpoint).unwrap();
-        write_atomically(&checkpoint.join("model.safetensors"), b"weights").unwrap();
+        write_atomically(&checkpoint.join(WEIGHTS), b"weights").unwrap();
 
         // Up to the root, and down again.
         let here = std::env::current_dir().unwrap();

@@ -46,5 +46,6 @@ pub use frames::{flatten_frames, frames};
 pub use identity::{Identity, IdentityConfig};
 pub use model::{CpuEncoder, EncoderModel, Latents};
 pub use registry::EncoderRegistry;
+pub use run::encoder_digest;
 pub use train_config::TrainEncoderConfig;
 pub use vae::{Vae64, Vae64Config, Vae96, Vae96Config};

@@ -99,6 +99,16 @@ impl EncoderRun {
     }
 }
 
+/// What tells the encoder in `model_dir` from others, as the manifests of encoded datasets say it:
+/// its checkpoint of that number, or the newest one of a finished training.
+///
+/// # Errors
+/// When there is no such run or checkpoint, or the training is not finished (and no checkpoint was
+/// named).
+pub fn encoder_digest(model_dir: &Path, checkpoint: Option<u64>) -> Result<Digest, EncoderError> {
+    EncoderRun::open(model_dir, checkpoint)?.digest()
+}
+
 fn read_manifest(path: &Path) -> Result<Manifest, RunError> {
     let file = path.join("manifest.json");
     let text = std::fs::read(&file).map_err(RunError::io(&file))?;

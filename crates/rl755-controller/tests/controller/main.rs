@@ -7,3 +7,4 @@ mod evaluation;
 mod reach;
 mod rollouts;
 mod training;
+mod world_model;
