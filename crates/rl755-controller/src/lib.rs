@@ -1,4 +1,22 @@
 //! Controllers on latent and hidden state: CMA-ES, evaluation in environments, videos.
+//!
+//! A [`Controller`] is an architecture, known by name to a [`ControllerRegistry`]; its parameters
+//! are a vector that [`CmaEs`] evolves. [`Rollouts`] plays the episodes of a whole generation in
+//! batches through a [`WorldModel`]. [`train_controller`] does all that in a run directory, and a
+//! [`Player`] evaluates and films what came of it.
+//!
+//! ```
+//! use rl755_controller::{ControllerInputs, ControllerRegistry};
+//! use rl755_env::EnvRegistry;
+//!
+//! let env = EnvRegistry::with_builtin().make("CarRacing-v3")?;
+//! let action_space = env.spec().action_space.clone();
+//! let inputs = ControllerInputs { latent_size: 32, hidden_size: 256, action_space };
+//! let config = serde_json::json!({ "squash": ["tanh", "sigmoid", "clipped_tanh"] });
+//! let linear = ControllerRegistry::with_builtin().make("linear", &inputs, &config)?;
+//! assert_eq!(linear.num_parameters(), (32 + 256 + 1) * 3);
+//! # Ok::<(), rl755_controller::ControllerError>(())
+//! ```
 
 mod canvas;
 mod cma_es;

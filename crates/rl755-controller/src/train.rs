@@ -23,9 +23,10 @@ const CURVE: &str = "learning_curve.json";
 /// `resume`, goes on with an earlier training.
 ///
 /// A step is a generation. Its metrics are `best`, `mean` and `std` of its members' scores, each
-/// the mean of a member's episodes, `steps`, the mean length of an episode, and `sigma`; where the
-/// distribution's mean is evaluated, also `evaluation_mean` and `evaluation_std` over the
-/// evaluation's episodes. The same config gives the same bits whatever the resources.
+/// the mean of a member's episodes; `noise`, the standard error of such a score, which `std` must
+/// exceed for selection to tell members apart; `steps`, the mean length of an episode; and `sigma`.
+/// Where the distribution's mean is evaluated, there are also `evaluation_mean` and
+/// `evaluation_std` over the evaluation's episodes. The same config gives the same bits whatever the resources.
 ///
 /// # Errors
 /// When the config, the environment or the models do not fit together, an episode fails, or the
@@ -183,12 +184,14 @@ impl Trainee for Evolution<'_> {
         };
 
         let (mean, std) = mean_and_std(&scores);
+        let noise = standard_error(&episodes, trials);
         let best = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let lengths = episodes.iter().map(|(_, steps)| f64::from(*steps));
         let mut metrics = vec![
             ("best".to_owned(), best),
             ("mean".to_owned(), mean),
             ("std".to_owned(), std),
+            ("noise".to_owned(), noise),
             ("steps".to_owned(), lengths.sum::<f64>() / episodes.len() as f64),
             ("sigma".to_owned(), self.evolution.sigma()),
         ];
@@ -244,10 +247,33 @@ fn single(parameters: &[f64]) -> Vec<f32> {
     parameters.iter().map(|value| *value as f32).collect()
 }
 
+/// The standard error of a member's mean score over its `trials` episodes, as a root mean square
+/// over all members; 0 for single trials, which cannot tell.
+fn standard_error(episodes: &[(f64, u32)], trials: usize) -> f64 {
+    let squares = episodes.chunks(trials).map(|own| {
+        let scores: Vec<f64> = own.iter().map(|(score, _)| *score).collect();
+        mean_and_std(&scores).1.powi(2) / trials as f64
+    });
+    (squares.sum::<f64>() / (episodes.len() / trials) as f64).sqrt()
+}
+
 /// The mean, and the standard deviation with n - 1 (0 for a single value).
 pub(crate) fn mean_and_std(values: &[f64]) -> (f64, f64) {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
     (mean, (squares / (n - 1.0).max(1.0)).sqrt())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn noise_is_what_a_member_s_own_episodes_disagree_by() {
+        // Members at 0 ± 2 and 100 ± 2: variances of 8, divided by two trials.
+        let episodes = [(-2.0, 1), (2.0, 1), (98.0, 1), (102.0, 1)];
+        assert!((standard_error(&episodes, 2) - 2.0).abs() < 1e-12);
+        assert_eq!(standard_error(&episodes, 1), 0.0);
+    }
 }
