@@ -8,6 +8,9 @@ const PANEL: usize = 16;
 /// Rows that share a pass over the weights.
 const ROWS: usize = 4;
 
+/// Panels that are computed together for a row by itself: one sum waits for the last, four do not.
+const GROUP: usize = 4;
+
 /// `y = x·W + b` for row-major `x`, `[rows, inputs]`.
 ///
 /// Each output starts from its bias and adds the products in the order of the inputs.
@@ -79,32 +82,47 @@ impl NullaryFnOnce for Forward<'_> {
     fn call(self) {
         let Dense { inputs, outputs, panels, bias } = self.layer;
         let rows = self.y.len() / outputs;
-        // A panel stays in the nearest cache for all rows.
-        let panels = panels.chunks_exact(inputs * PANEL).zip(bias.chunks_exact(PANEL));
-        for (p, (panel, bias)) in panels.enumerate() {
+        let whole = rows - rows % ROWS;
+        let x = |row: usize| &self.x[row * inputs..][..*inputs];
+        let count = bias.len() / PANEL;
+        let panel = |p: usize| &panels[p * inputs * PANEL..][..inputs * PANEL];
+        let bias = |p: usize| &bias[p * PANEL..][..PANEL];
+        let mut put = |row: usize, p: usize, sums: &[f32; PANEL]| {
             let columns = p * PANEL..(*outputs).min((p + 1) * PANEL);
-            let mut row = 0;
-            while row + ROWS <= rows {
-                let x: [&[f32]; ROWS] =
-                    std::array::from_fn(|r| &self.x[(row + r) * inputs..][..*inputs]);
-                let sums = panel_product(panel, bias, x);
+            let sums = &sums[..columns.len()];
+            self.y[row * outputs..][columns].copy_from_slice(sums);
+        };
+        // A panel stays in the nearest cache for all rows.
+        for p in 0..count {
+            for row in (0..whole).step_by(ROWS) {
+                let x: [&[f32]; ROWS] = std::array::from_fn(|r| x(row + r));
+                let sums = rows_product(panel(p), bias(p), x);
                 for (r, sums) in sums.iter().enumerate() {
-                    self.y[(row + r) * outputs..][columns.clone()]
-                        .copy_from_slice(&sums[..columns.len()]);
+                    put(row + r, p, sums);
                 }
-                row += ROWS;
             }
-            while row < rows {
-                let [sums] = panel_product(panel, bias, [&self.x[row * inputs..][..*inputs]]);
-                self.y[row * outputs..][columns.clone()].copy_from_slice(&sums[..columns.len()]);
-                row += 1;
+        }
+        for row in whole..rows {
+            let grouped = count - count % GROUP;
+            for first in (0..grouped).step_by(GROUP) {
+                let group: [&[f32]; GROUP] = std::array::from_fn(|p| panel(first + p));
+                let bias: [&[f32]; GROUP] = std::array::from_fn(|p| bias(first + p));
+                let sums = row_product(group, bias, x(row));
+                for (p, sums) in sums.iter().enumerate() {
+                    put(row, first + p, sums);
+                }
+            }
+            for p in grouped..count {
+                let [sums] = rows_product(panel(p), bias(p), [x(row)]);
+                put(row, p, &sums);
             }
         }
     }
 }
 
+/// The outputs of one panel for some rows.
 #[inline(always)]
-fn panel_product<const R: usize>(panel: &[f32], bias: &[f32], x: [&[f32]; R]) -> [[f32; PANEL]; R] {
+fn rows_product<const R: usize>(panel: &[f32], bias: &[f32], x: [&[f32]; R]) -> [[f32; PANEL]; R] {
     let mut sums = [[0.0; PANEL]; R];
     for sums in &mut sums {
         sums.copy_from_slice(bias);
@@ -113,6 +131,24 @@ fn panel_product<const R: usize>(panel: &[f32], bias: &[f32], x: [&[f32]; R]) ->
         for (sums, x) in sums.iter_mut().zip(x) {
             for (sum, weight) in sums.iter_mut().zip(weights) {
                 *sum = x[i].mul_add(*weight, *sum);
+            }
+        }
+    }
+    sums
+}
+
+/// The outputs of some panels for one row.
+#[inline(always)]
+fn row_product(panels: [&[f32]; GROUP], bias: [&[f32]; GROUP], x: &[f32]) -> [[f32; PANEL]; GROUP] {
+    let mut sums = [[0.0; PANEL]; GROUP];
+    for (sums, bias) in sums.iter_mut().zip(bias) {
+        sums.copy_from_slice(bias);
+    }
+    let [a, b, c, d] = panels.map(|panel| panel.chunks_exact(PANEL));
+    for ((((x, a), b), c), d) in x.iter().zip(a).zip(b).zip(c).zip(d) {
+        for (sums, weights) in sums.iter_mut().zip([a, b, c, d]) {
+            for (sum, weight) in sums.iter_mut().zip(weights) {
+                *sum = x.mul_add(*weight, *sum);
             }
         }
     }
@@ -132,7 +168,9 @@ mod tests {
 
     #[test]
     fn products_are_those_of_the_definition_in_their_order() {
-        for [rows, inputs, outputs] in [[1, 1, 1], [3, 7, 16], [6, 35, 33], [9, 291, 64]] {
+        for [rows, inputs, outputs] in
+            [[1, 1, 1], [3, 7, 16], [6, 35, 33], [9, 291, 64], [7, 20, 150]]
+        {
             let (x, weight) = (random(rows * inputs, 1), random(inputs * outputs, 2));
             let bias = random(outputs, 3);
             let mut y = vec![f32::NAN; rows * outputs];
