@@ -13,7 +13,7 @@ use crate::{SequenceError, SequenceModel};
 ///
 /// # Errors
 /// When nothing is seen, there are fewer actions than latents seen, a width is wrong, or
-/// `temperature` is negative.
+/// `temperature` is negative or not finite.
 ///
 /// ```
 /// use burn::tensor::Device;

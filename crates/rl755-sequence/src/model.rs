@@ -43,7 +43,8 @@ pub trait Session: Send {
     /// with one stream of `randoms` per row.
     ///
     /// # Errors
-    /// When there is not one stream per row, or before the first step.
+    /// When there is not one stream per row, a row has had no step, or `temperature` is negative or
+    /// not finite.
     fn predict(
         &mut self,
         temperature: f64,

@@ -116,11 +116,11 @@ impl<C: SequenceCell> Session for Rows<'_, C> {
                 expected: vec![batch],
             });
         }
-        if temperature.is_nan() || temperature < 0.0 {
+        if !temperature.is_finite() || temperature < 0.0 {
             return Err(SequenceError::Setting {
                 field: "temperature",
                 value: temperature.to_string(),
-                expected: "0 or more",
+                expected: "a finite number, 0 or more",
             });
         }
         if self.begun.contains(&false) {
@@ -292,8 +292,12 @@ mod tests {
             session.step(latents.view(), actions.view()).unwrap();
             let error = session.predict(1.0, &mut randoms(&[0])).unwrap_err().to_string();
             assert_eq!(error, "randoms has shape [1], the model needs [2]");
-            let error = session.predict(-1.0, &mut randoms(&[0, 1])).unwrap_err().to_string();
-            assert_eq!(error, "temperature is -1; it must be 0 or more");
+            for temperature in [-1.0, f64::NAN, f64::INFINITY] {
+                let result = session.predict(temperature, &mut randoms(&[0, 1]));
+                let expected = "it must be a finite number, 0 or more";
+                let expected = format!("temperature is {temperature}; {expected}");
+                assert_eq!(result.unwrap_err().to_string(), expected);
+            }
         }
     }
 }
