@@ -127,6 +127,7 @@ impl Evolution<'_> {
     /// after another, all on the same tracks.
     fn play(
         &mut self,
+        step: u64,
         parameters: &[Vec<f32>],
         limits: EpisodeLimits,
         tracks: impl Iterator<Item = u64> + Clone,
@@ -137,20 +138,26 @@ impl Evolution<'_> {
             .collect();
         self.rollouts.set_limits(limits);
         match self.rollouts.play(&tasks, self.context.progress, self.context.interrupt) {
-            Ok(episodes) => Ok(episodes.into_iter().map(|e| (e.score, e.steps)).collect()),
+            Ok(episodes) => match episodes.iter().find(|episode| !episode.score.is_finite()) {
+                Some(bad) => {
+                    let tensor = format!("the score on the track with seed {}", bad.seed);
+                    Err(TrainingError::NotFinite { tensor, step })
+                }
+                None => Ok(episodes.into_iter().map(|e| (e.score, e.steps)).collect()),
+            },
             Err(ControllerError::Interrupted) => Err(TrainingError::Interrupted),
             Err(error) => Err(TrainingError::trainee(error)),
         }
     }
 
     /// Mean and standard deviation of the distribution's mean on the evaluation's tracks.
-    fn evaluate(&mut self) -> Result<(f64, f64), TrainingError> {
+    fn evaluate(&mut self, step: u64) -> Result<(f64, f64), TrainingError> {
         let seed = self.config.seed;
         let tracks = 0..self.config.evaluation_episodes as u64;
         let tracks = tracks.map(move |index| TrackSet::Validation.seed(seed, index));
         let limits = EpisodeLimits { horizon: self.config.horizon, patience_steps: None };
         let mean = single(self.evolution.mean());
-        let episodes = self.play(&[mean], limits, tracks)?;
+        let episodes = self.play(step, &[mean], limits, tracks)?;
         let scores: Vec<f64> = episodes.iter().map(|(score, _)| *score).collect();
         Ok(mean_and_std(&scores))
     }
@@ -164,7 +171,7 @@ impl Trainee for Evolution<'_> {
         let tracks = first..first + trials as u64;
         let tracks = tracks.map(move |index| TrackSet::Training.seed(seed, index));
         let limits = EpisodeLimits { horizon, patience_steps };
-        let episodes = self.play(&members, limits, tracks)?;
+        let episodes = self.play(step, &members, limits, tracks)?;
         let scores: Vec<f64> = episodes
             .chunks(trials)
             .map(|own| own.iter().map(|(score, _)| score).sum::<f64>() / trials as f64)
@@ -175,7 +182,7 @@ impl Trainee for Evolution<'_> {
         let before = std::mem::replace(&mut self.evolution, evolution);
         let due = step.is_multiple_of(self.config.evaluate_every_n_generations)
             || step == self.config.training.train_steps;
-        let evaluation = match due.then(|| self.evaluate()).transpose() {
+        let evaluation = match due.then(|| self.evaluate(step)).transpose() {
             Ok(evaluation) => evaluation,
             Err(error) => {
                 self.evolution = before;

@@ -82,10 +82,7 @@ impl<M: EncoderModel> EncoderSpec for Spec<M> {
     ) -> Result<Box<dyn ObservationEncoder>, EncoderError> {
         let (mut model, form) =
             init::<M>(&run.config.model_config, &run.config.observation_space, device)?;
-        // burn writes a file without weights that it cannot read.
-        if num_parameters(&model) > 0 {
-            load_weights(&mut model, &run.weights)?;
-        }
+        load_weights(&mut model, &run.weights)?;
         Ok(Box::new(TrainedEncoder::new(model.valid(), form, device)))
     }
 

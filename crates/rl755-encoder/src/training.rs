@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use burn::tensor::Device;
 use rl755_data::{Dataset, DatasetError, FrameSampler, FrameSamplerConfig};
-use rl755_nn::{Learner, Losses, first_not_finite, num_parameters, save_weights};
+use rl755_nn::{Learner, Losses, first_not_finite, num_parameters};
 use rl755_run::{
     Input, Manifest, Metrics, Outcome, Progress, RunDir, RunError, Trainee, TrainingConfig,
     TrainingError, derive_seed, train as train_loop, write_atomically,
@@ -37,7 +37,8 @@ pub(crate) fn train<M: EncoderModel>(
     let form = InputForm::new(M::NAME, &space, &M::input_space(&parsed, &space)?)?;
     // Makes no weights yet, but says whether the config and the space are sound.
     let parameters = num_parameters(&M::init(&parsed, form.input(), context.device)?);
-    let training = if parameters == 0 { no_training() } else { config.training.clone() };
+    let training =
+        if parameters == 0 { TrainingConfig::single_step() } else { config.training.clone() };
     let sampler = FrameSampler::new(dataset.split(&config.split)?, sampler_config(config))?;
     let validation = validation(config, &dataset, context.progress)?;
 
@@ -50,8 +51,12 @@ pub(crate) fn train<M: EncoderModel>(
         context.progress.line(&format!("{} is complete already", model_dir.display()));
         return Ok(Outcome::Complete);
     }
+    let seed = derive_seed(config.seed, "weights", 0);
+    let learner = Learner::new(context.device, seed, &config.optimizer, |device| {
+        M::init(&parsed, form.input(), device).expect("the same call gave a model just before")
+    });
     let mut trainee = EncoderTrainee {
-        learner: learner::<M>(config, parameters, &parsed, &form, context.device),
+        learner,
         batches: Batches::new(sampler, form.clone(), training.train_steps),
         form,
         device: context.device.clone(),
@@ -59,7 +64,6 @@ pub(crate) fn train<M: EncoderModel>(
         validation,
         picture: model_dir.join("reconstructions.png"),
         progress: context.progress,
-        done: 0,
         last: None,
     };
     let outcome =
@@ -97,11 +101,6 @@ fn check(config: &TrainEncoderConfig) -> Result<(), EncoderError> {
     Ok(())
 }
 
-/// A model without parameters is trained for one step, which does nothing.
-fn no_training() -> TrainingConfig {
-    TrainingConfig { train_steps: 1, save_every_n_steps: 1, log_every_n_steps: 1 }
-}
-
 fn sampler_config(config: &TrainEncoderConfig) -> FrameSamplerConfig {
     FrameSamplerConfig {
         batch_size: config.batch_size,
@@ -132,32 +131,9 @@ fn validation(
     Ok(Some(Validation::new(split, config.validation_observations, seed)?))
 }
 
-/// What steps: a learner, or a model that has nothing to learn.
-enum Model<M> {
-    Learning(Box<Learner<M>>),
-    Fixed(M),
-}
-
-fn learner<M: EncoderModel>(
-    config: &TrainEncoderConfig,
-    parameters: usize,
-    parsed: &M::Config,
-    form: &InputForm,
-    device: &Device,
-) -> Model<M> {
-    let init = |device: &Device| {
-        M::init(parsed, form.input(), device).expect("the same call gave a model just before")
-    };
-    if parameters == 0 {
-        return Model::Fixed(init(device));
-    }
-    let seed = derive_seed(config.seed, "weights", 0);
-    Model::Learning(Box::new(Learner::new(device, seed, &config.optimizer, init)))
-}
-
 /// An encoder in training.
 struct EncoderTrainee<'a, M> {
-    learner: Model<M>,
+    learner: Learner<M>,
     batches: Batches,
     form: InputForm,
     /// Without gradients.
@@ -166,24 +142,15 @@ struct EncoderTrainee<'a, M> {
     validation: Option<Validation>,
     picture: PathBuf,
     progress: &'a dyn Progress,
-    /// The step that was done last.
-    done: u64,
     /// What validation measured last.
     last: Option<Vec<(String, f64)>>,
 }
 
 impl<M: EncoderModel> EncoderTrainee<'_, M> {
-    fn inference_model(&self) -> M {
-        match &self.learner {
-            Model::Learning(learner) => learner.inference_model(),
-            Model::Fixed(model) => model.clone(),
-        }
-    }
-
     /// What validation gives at the end; measured anew where an earlier process trained.
     fn measured(&mut self) -> Result<Vec<(String, f64)>, TrainingError> {
         if self.last.is_none() {
-            let model = self.inference_model();
+            let model = self.learner.inference_model();
             self.paint(&model)?;
             self.validate(&model);
         }
@@ -222,36 +189,17 @@ impl<M: EncoderModel> Trainee for EncoderTrainee<'_, M> {
     fn step(&mut self, step: u64) -> Result<Vec<(String, f64)>, TrainingError> {
         let rows = self.batches.rows(step - 1).map_err(TrainingError::trainee)?;
         let width = self.form.input().width();
-        self.done = step;
         let losses =
             |model: &M, device: &Device| -> Losses { model.losses(tensor(rows, width, device)) };
-        match &mut self.learner {
-            Model::Learning(learner) => {
-                learner.step(step, derive_seed(self.seed, "step", step), losses)
-            }
-            Model::Fixed(model) => Ok(losses(model, &self.device).metrics()),
-        }
+        self.learner.step(step, derive_seed(self.seed, "step", step), losses)
     }
 
     fn save(&self, directory: &Path) -> Result<(), TrainingError> {
-        match &self.learner {
-            Model::Learning(learner) => {
-                // The step itself may have spoilt them: its loss was measured before.
-                if let Some(tensor) = first_not_finite(learner.model()) {
-                    return Err(TrainingError::NotFinite { tensor, step: self.done });
-                }
-                learner.save(directory)
-            }
-            Model::Fixed(model) => save_weights(model, &directory.join("model.safetensors"))
-                .map_err(TrainingError::trainee),
-        }
+        self.learner.save(directory)
     }
 
     fn load(&mut self, directory: &Path) -> Result<(), TrainingError> {
-        match &mut self.learner {
-            Model::Learning(learner) => learner.load(directory),
-            Model::Fixed(_) => Ok(()),
-        }
+        self.learner.load(directory)
     }
 
     fn checkpointed(
@@ -259,7 +207,7 @@ impl<M: EncoderModel> Trainee for EncoderTrainee<'_, M> {
         step: u64,
         metrics: &mut Metrics,
     ) -> Result<Vec<(String, f64)>, TrainingError> {
-        let model = self.inference_model();
+        let model = self.learner.inference_model();
         if let Some(picture) = self.paint(&model)? {
             metrics.image(step, "reconstructions", picture.size, &picture.png)?;
         }

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     copy_weights, first_not_finite,
     gradients::{Norm, Scale, visit_parameters},
-    load_weights,
+    load_weights, num_parameters,
     optimizer_state::{load_optimizer, save_optimizer},
     save_weights, seeded,
 };
@@ -68,12 +68,17 @@ impl Losses {
     }
 }
 
-/// A model in training.
+/// A model in training. One without parameters can be stepped, saved and loaded like any other;
+/// nothing of it changes.
 pub struct Learner<M> {
     model: M,
     optimizer: ModuleOptimizer,
     config: OptimizerConfig,
     device: Device,
+    /// Numbers in the parameters.
+    parameters: usize,
+    /// The step that was done last.
+    done: u64,
 }
 
 impl<M: Module> Learner<M> {
@@ -102,7 +107,8 @@ impl<M: Module> Learner<M> {
             .with_beta_2(config.beta_2)
             .with_epsilon(config.epsilon)
             .init();
-        Self { model, optimizer, config: config.clone(), device }
+        let parameters = num_parameters(&model);
+        Self { model, optimizer, config: config.clone(), device, parameters, done: 0 }
     }
 
     /// The device, with gradients.
@@ -134,6 +140,10 @@ impl<M: Module> Learner<M> {
         loss: impl FnOnce(&M, &Device) -> Losses,
     ) -> Result<Vec<(String, f64)>, TrainingError> {
         let not_finite = |tensor: String| TrainingError::NotFinite { tensor, step };
+        self.done = step;
+        if self.parameters == 0 {
+            return Ok(seeded(&self.device, seed, || loss(&self.model, &self.device).metrics()));
+        }
         let (mut metrics, gradients) = seeded(&self.device, seed, || {
             let losses = loss(&self.model, &self.device);
             (losses.metrics(), losses.total.backward())
@@ -161,10 +171,18 @@ impl<M: Module> Learner<M> {
     /// Writes `model.safetensors` and the optimiser's state into `directory`.
     ///
     /// # Errors
-    /// When they cannot be written.
+    /// [`TrainingError::NotFinite`] when the last step spoilt a weight, or when they cannot be
+    /// written.
     pub fn save(&self, directory: &Path) -> Result<(), TrainingError> {
+        // A step looks at its loss and gradients; what comes of the weights shows only now.
+        if let Some(tensor) = first_not_finite(&self.model) {
+            return Err(TrainingError::NotFinite { tensor, step: self.done });
+        }
         save_weights(&self.model, &directory.join("model.safetensors"))
             .map_err(|e| checkpoint(directory, &e))?;
+        if self.parameters == 0 {
+            return Ok(());
+        }
         save_optimizer(&self.model, &self.optimizer, directory)
             .map_err(|e| checkpoint(directory, &e))
     }
@@ -176,6 +194,9 @@ impl<M: Module> Learner<M> {
     pub fn load(&mut self, directory: &Path) -> Result<(), TrainingError> {
         load_weights(&mut self.model, &directory.join("model.safetensors"))
             .map_err(|e| checkpoint(directory, &e))?;
+        if self.parameters == 0 {
+            return Ok(());
+        }
         let (model, optimizer) =
             load_optimizer(self.model.clone(), self.optimizer.clone(), directory)
                 .map_err(|e| checkpoint(directory, &e))?;

@@ -106,6 +106,37 @@ fn the_first_bad_tensor_is_named_and_the_model_stays() {
     assert!(before == bytes(&learner));
 }
 
+#[derive(Module, Debug)]
+struct Nothing {
+    width: usize,
+}
+
+#[test]
+fn a_model_without_parameters_is_stepped_saved_and_loaded() {
+    let config = OptimizerConfig::default();
+    let new = || Learner::new(&Device::flex(), 1, &config, |_| Nothing { width: 3 });
+    let mut learner = new();
+    let loss = |model: &Nothing, device: &Device| Losses {
+        total: Tensor::<1>::ones([model.width], device).sum(),
+        parts: vec![],
+    };
+    assert_eq!(learner.step(1, 0, loss).unwrap(), [("loss".to_owned(), 3.0)]);
+    let directory = tempfile::tempdir().unwrap();
+    learner.save(directory.path()).unwrap();
+    new().load(directory.path()).unwrap();
+}
+
+#[test]
+fn a_weight_that_the_last_step_spoilt_is_not_saved() {
+    let config = OptimizerConfig { learning_rate: f64::INFINITY, ..OptimizerConfig::default() };
+    let mut learner = Learner::new(&Device::flex(), 5, &config, Net::new);
+    learner.step(4, 0, Net::losses).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let error = learner.save(directory.path()).unwrap_err().to_string();
+    assert!(error.contains("weight is not finite at step 4"), "{error}");
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+}
+
 #[test]
 fn weights_of_another_shape_are_refused() {
     let directory = tempfile::tempdir().unwrap();

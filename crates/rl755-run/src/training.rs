@@ -18,12 +18,19 @@ pub struct TrainingConfig {
     pub log_every_n_steps: u64,
 }
 
+impl TrainingConfig {
+    /// One step, for what has nothing to learn.
+    pub fn single_step() -> Self {
+        Self { train_steps: 1, save_every_n_steps: 1, log_every_n_steps: 1 }
+    }
+}
+
 /// Training stopped for a reason that is not an interruption.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TrainingError {
     /// A number became infinite or NaN.
-    #[error("{tensor} is not finite at step {step}; the last checkpoint is good")]
+    #[error("{tensor} is not finite at step {step}; checkpoints of earlier steps are good")]
     NotFinite {
         /// The first tensor in which it was seen: `loss`, `encoder.conv1.weight gradient`.
         tensor: String,
@@ -379,7 +386,7 @@ mod tests {
                 .unwrap_err();
         assert_eq!(
             error.to_string(),
-            "position is not finite at step 12; the last checkpoint is good"
+            "position is not finite at step 12; checkpoints of earlier steps are good"
         );
     }
 }

@@ -10,9 +10,6 @@ use crate::{
     trained::trained,
 };
 
-/// The weights in a checkpoint.
-pub(crate) const WEIGHTS: &str = "model.safetensors";
-
 /// Loads the model that `config` describes, with the weights in the directory `checkpoint`.
 pub(crate) fn load<N: SequenceNetwork>(
     config: &SequenceRunConfig,
@@ -21,8 +18,6 @@ pub(crate) fn load<N: SequenceNetwork>(
 ) -> Result<Box<dyn SequenceModel>, SequenceError> {
     let model_config = model_config::parse::<N>(&config.model_config)?;
     let mut network = N::init(&model_config, &config.sizes, device)?;
-    if N::TRAINABLE {
-        load_weights(&mut network, &checkpoint.join(WEIGHTS))?;
-    }
+    load_weights(&mut network, &checkpoint.join("model.safetensors"))?;
     Ok(trained(&network, config.sizes, config.difference_targets))
 }

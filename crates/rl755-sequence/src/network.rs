@@ -58,9 +58,6 @@ pub trait SequenceNetwork: Module + 'static {
     /// The name on the command line and in manifests.
     const NAME: &'static str;
 
-    /// Whether there is anything to train.
-    const TRAINABLE: bool = true;
-
     /// Its hyper-parameters. Should refuse unknown fields (`serde(deny_unknown_fields)`) and have
     /// defaults for missing ones (`serde(default)`).
     type Config: Serialize + DeserializeOwned + Default;

@@ -28,7 +28,6 @@ pub struct NullConfig {}
 
 impl SequenceNetwork for NullNetwork {
     const NAME: &'static str = "null";
-    const TRAINABLE: bool = false;
     type Config = NullConfig;
     type Cell = NullCell;
 

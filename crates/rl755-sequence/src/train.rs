@@ -4,7 +4,7 @@ use std::path::Path;
 
 use burn::tensor::Device;
 use rl755_data::{Dataset, DatasetError, Split, WindowSampler, WindowSamplerConfig};
-use rl755_nn::{Learner, OptimizerConfig, first_not_finite, num_parameters, save_weights};
+use rl755_nn::{Learner, OptimizerConfig, num_parameters};
 use rl755_run::{
     Input, Manifest, Metrics, Outcome, Progress, RunDir, RunError, Trainee, TrainingConfig,
     TrainingError, derive_seed, train as train_loop,
@@ -12,8 +12,8 @@ use rl755_run::{
 
 use crate::{
     SequenceError, SequenceNetwork, SequenceRunConfig, Sizes, StageContext, TrainSequenceConfig,
-    batches::Batches, dream_stage::DreamStage, load::WEIGHTS, model_config, run::STAGE,
-    trained::trained, validation::Validation,
+    batches::Batches, dream_stage::DreamStage, model_config, run::STAGE, trained::trained,
+    validation::Validation,
 };
 
 /// Trains the network `N`.
@@ -48,7 +48,11 @@ pub(crate) fn train<N: SequenceNetwork>(
         validation_split: config.validation_split.clone(),
         validation_batches: config.validation_batches,
         optimizer: optimizer.clone(),
-        training: if N::TRAINABLE { config.training.clone() } else { no_training() },
+        training: if parameters == 0 {
+            TrainingConfig::single_step()
+        } else {
+            config.training.clone()
+        },
         batch_size: config.batch_size,
     };
     let split = dataset.split(&config.split)?;
@@ -71,18 +75,13 @@ pub(crate) fn train<N: SequenceNetwork>(
             config.sequence_length + 1
         ));
     }
-    let init = |device: &Device| {
+    let seed = derive_seed(config.seed, "weights", 0);
+    let learner = Learner::new(context.device, seed, &optimizer, |device| {
         N::init(&parsed, &sizes, device).expect("the same call gave a network just before")
-    };
-    let network = if N::TRAINABLE {
-        let seed = derive_seed(config.seed, "weights", 0);
-        Network::Learning(Box::new(Learner::new(context.device, seed, &optimizer, init)))
-    } else {
-        Network::Fixed(init(context.device))
-    };
+    });
     let shown = dataset.split(&config.validation_split).ok().filter(|s| !s.is_empty());
     let mut trainee = SequenceTrainee {
-        network,
+        learner,
         batches,
         validation,
         dreams: DreamStage::new(&shown.unwrap_or(split), model_dir, config.seed)?,
@@ -90,7 +89,6 @@ pub(crate) fn train<N: SequenceNetwork>(
         difference_targets: config.difference_targets,
         seed: config.seed,
         context: *context,
-        done: 0,
         last: None,
     };
     let outcome = train_loop(
@@ -140,11 +138,6 @@ fn check(config: &TrainSequenceConfig, optimizer: &OptimizerConfig) -> Result<()
     Ok(())
 }
 
-/// A model without anything to learn is trained for one step, which does nothing.
-fn no_training() -> TrainingConfig {
-    TrainingConfig { train_steps: 1, save_every_n_steps: 1, log_every_n_steps: 1 }
-}
-
 /// Batches of `split` whose order and draws derive from `label`.
 fn batches(
     config: &TrainSequenceConfig,
@@ -190,15 +183,9 @@ fn validation(
     }
 }
 
-/// What steps: a learner, or a network that has nothing to learn.
-enum Network<N> {
-    Learning(Box<Learner<N>>),
-    Fixed(N),
-}
-
 /// A sequence model in training.
 struct SequenceTrainee<'a, N> {
-    network: Network<N>,
+    learner: Learner<N>,
     batches: Batches,
     validation: Option<Validation>,
     dreams: DreamStage,
@@ -206,24 +193,15 @@ struct SequenceTrainee<'a, N> {
     difference_targets: bool,
     seed: u64,
     context: StageContext<'a>,
-    /// The step that was done last.
-    done: u64,
     /// What validation measured last.
     last: Option<Vec<(String, f64)>>,
 }
 
 impl<N: SequenceNetwork> SequenceTrainee<'_, N> {
-    fn inference_network(&self) -> N {
-        match &self.network {
-            Network::Learning(learner) => learner.inference_model(),
-            Network::Fixed(network) => network.clone(),
-        }
-    }
-
     /// What validation gives at the end; measured anew where an earlier process trained.
     fn measured(&mut self) -> Result<Vec<(String, f64)>, TrainingError> {
         if self.last.is_none() {
-            let network = self.inference_network();
+            let network = self.learner.inference_model();
             self.dream(&network)?;
             self.validate(&network);
         }
@@ -247,38 +225,18 @@ impl<N: SequenceNetwork> SequenceTrainee<'_, N> {
 impl<N: SequenceNetwork> Trainee for SequenceTrainee<'_, N> {
     fn step(&mut self, step: u64) -> Result<Vec<(String, f64)>, TrainingError> {
         let sequences = self.batches.sequences(step - 1);
-        self.done = step;
         let batches = &self.batches;
         let losses =
             |network: &N, device: &Device| network.losses(&batches.tensors(&sequences, device));
-        match &mut self.network {
-            Network::Learning(learner) => {
-                learner.step(step, derive_seed(self.seed, "step", step), losses)
-            }
-            Network::Fixed(network) => Ok(losses(network, self.context.device).metrics()),
-        }
+        self.learner.step(step, derive_seed(self.seed, "step", step), losses)
     }
 
     fn save(&self, directory: &Path) -> Result<(), TrainingError> {
-        match &self.network {
-            Network::Learning(learner) => {
-                // The step itself may have spoilt them: its loss was measured before.
-                if let Some(tensor) = first_not_finite(learner.model()) {
-                    return Err(TrainingError::NotFinite { tensor, step: self.done });
-                }
-                learner.save(directory)
-            }
-            Network::Fixed(network) => {
-                save_weights(network, &directory.join(WEIGHTS)).map_err(TrainingError::trainee)
-            }
-        }
+        self.learner.save(directory)
     }
 
     fn load(&mut self, directory: &Path) -> Result<(), TrainingError> {
-        match &mut self.network {
-            Network::Learning(learner) => learner.load(directory),
-            Network::Fixed(_) => Ok(()),
-        }
+        self.learner.load(directory)
     }
 
     fn checkpointed(
@@ -286,7 +244,7 @@ impl<N: SequenceNetwork> Trainee for SequenceTrainee<'_, N> {
         step: u64,
         metrics: &mut Metrics,
     ) -> Result<Vec<(String, f64)>, TrainingError> {
-        let network = self.inference_network();
+        let network = self.learner.inference_model();
         for (name, picture) in self.dream(&network)? {
             metrics.image(step, name, picture.size, &picture.png)?;
         }

@@ -154,6 +154,7 @@ pub(crate) fn run(
         if workers.is_empty() && (stopping || done == parts) {
             break;
         }
+        // Several children and the interrupt are looked at in turn: nothing waits for all of them.
         thread::sleep(POLL);
     }
     match failure {

@@ -7,7 +7,7 @@ use rl755_controller::{
 };
 use rl755_run::{Interrupt, Outcome, Progress, TrainingConfig};
 
-use crate::reach::{ID, Surroundings, world_model};
+use crate::reach::{ID, Reach, Surroundings, world_model};
 
 fn config(generations: u64) -> TrainControllerConfig {
     TrainControllerConfig {
@@ -105,6 +105,19 @@ fn interrupted_trainings_end_with_the_same_bits_whatever_the_resources() {
             assert_eq!(contents(parts.path()), contents(whole.path()), "after {episodes} episodes");
         }
     }
+}
+
+#[test]
+fn an_infinite_score_stops_and_names_the_track_and_the_generation() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut surroundings = Surroundings::new();
+    surroundings.environments.add(ID, || Ok(Box::new(Reach::unbounded())));
+    let context = surroundings.context(Resources::default());
+    let error = train_controller(&config(2), &world_model("a"), directory.path(), true, &context);
+    let text = error.unwrap_err().to_string();
+    assert!(text.starts_with("the score on the track with seed "), "{text}");
+    assert!(text.contains("is not finite at step 1"), "{text}");
+    assert!(!directory.path().join("checkpoints").exists());
 }
 
 #[test]
