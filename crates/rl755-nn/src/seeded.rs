@@ -10,9 +10,17 @@ static STREAM: Mutex<()> = Mutex::new(());
 /// Runs `work` with the device's random stream begun at `seed`, and no other seeded work of this
 /// process beside it.
 pub fn seeded<T>(device: &Device, seed: u64, work: impl FnOnce() -> T) -> T {
+    alone(|| {
+        device.seed(seed);
+        Device::flex().seed(seed);
+        work()
+    })
+}
+
+/// Runs `work` while no seeded work of this process runs: for what may draw, but whose draws do not
+/// matter. Parameters are drawn when first looked at, even where loading replaces them.
+pub(crate) fn alone<T>(work: impl FnOnce() -> T) -> T {
     let _alone = STREAM.lock().unwrap_or_else(PoisonError::into_inner);
-    device.seed(seed);
-    Device::flex().seed(seed);
     work()
 }
 

@@ -7,6 +7,8 @@ use burn::{
     store::{ModuleSnapshot, SafetensorsStore},
 };
 
+use crate::seeded::alone;
+
 /// Weights could not be read or written.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {reason}", path.display())]
@@ -30,7 +32,7 @@ impl WeightsError {
 pub fn save_weights<M: Module>(model: &M, path: &Path) -> Result<(), WeightsError> {
     // Without metadata, whose order is random: the same weights give the same file.
     let mut store = SafetensorsStore::from_file(path).clear_metadata().overwrite(true);
-    model.save_into(&mut store).map_err(|e| WeightsError::new(path, e))
+    alone(|| model.save_into(&mut store)).map_err(|e| WeightsError::new(path, e))
 }
 
 /// Replaces the weights of `model` with those in `path`.
@@ -46,7 +48,7 @@ pub fn load_weights<M: Module>(model: &mut M, path: &Path) -> Result<(), Weights
         return Ok(());
     }
     let mut store = SafetensorsStore::from_file(path);
-    model.load_from(&mut store).map_err(|e| WeightsError::new(path, e))?;
+    alone(|| model.load_from(&mut store)).map_err(|e| WeightsError::new(path, e))?;
     Ok(())
 }
 
@@ -60,10 +62,10 @@ pub fn copy_weights<M: Module>(from: &M, to: &mut M) -> Result<(), WeightsError>
     }
     let memory = Path::new("memory");
     let mut store = SafetensorsStore::from_bytes(None);
-    from.save_into(&mut store).map_err(|e| WeightsError::new(memory, e))?;
+    alone(|| from.save_into(&mut store)).map_err(|e| WeightsError::new(memory, e))?;
     let bytes = store.get_bytes().map_err(|e| WeightsError::new(memory, e))?;
     let mut store = SafetensorsStore::from_bytes(Some(bytes));
-    to.load_from(&mut store).map_err(|e| WeightsError::new(memory, e))?;
+    alone(|| to.load_from(&mut store)).map_err(|e| WeightsError::new(memory, e))?;
     Ok(())
 }
 
