@@ -13,6 +13,8 @@ use nix::{
 };
 use rl755_run::Interrupt;
 
+use crate::command::INTERRUPTED;
+
 /// How often a child is looked at.
 pub(crate) const POLL: Duration = Duration::from_millis(50);
 
@@ -73,6 +75,15 @@ pub(crate) fn peak_memory(child: &Child) -> Option<u64> {
     Some(kilobytes * 1024)
 }
 
+/// Whether a child ended because it was asked to stop: it saved its work, or it had not begun to
+/// listen and lost nothing.
+pub(crate) fn was_interrupted(status: ExitStatus) -> bool {
+    let stops = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP];
+    let signal = std::os::unix::process::ExitStatusExt::signal(&status);
+    status.code() == Some(i32::from(INTERRUPTED))
+        || signal.is_some_and(|signal| stops.iter().any(|stop| *stop as i32 == signal))
+}
+
 /// How a child ended, in words.
 pub(crate) fn describe(status: ExitStatus) -> String {
     #[cfg(unix)]
@@ -120,6 +131,15 @@ mod tests {
         let ended = run(&mut shell(script), &interrupt).unwrap();
         // The signal may come before the trap is set.
         assert!(ended.status.code().is_none_or(|code| code == 130), "{:?}", ended.status);
+    }
+
+    #[test]
+    fn a_failure_is_no_interruption() {
+        let interrupted = |script: &str| {
+            was_interrupted(run(&mut shell(script), &Interrupt::new()).unwrap().status)
+        };
+        assert!(interrupted("exit 130") && interrupted("kill -TERM $$"));
+        assert!(!interrupted("exit 1") && !interrupted("exit 0") && !interrupted("kill -KILL $$"));
     }
 
     #[cfg(target_os = "linux")]

@@ -121,6 +121,54 @@ fn all_stages_run_once_and_are_skipped_when_run_again() {
     assert_eq!(place.summary()["stages"][3]["outcome"], "skipped");
 }
 
+/// A small recipe for the stages' own programs.
+const CART_POLE: &str = "
+    [collect]
+    num-rollouts = 6
+    max-steps = 30
+    policy = 'uniform'
+    [pack]
+    validation-fraction = 0.2
+    [train-encoder]
+    model = 'identity'
+    [train-sequence]
+    train-steps = 2
+    sequence-length = 4
+    [train-controller]
+    generations = 1
+    population = 2
+    trials = 1
+    max-steps = 10
+    evaluation-episodes = 1
+    [evaluate]
+    episodes = 2
+    video = false
+    [baseline]
+    policy = 'uniform'
+";
+
+#[test]
+fn the_real_stages_are_skipped_when_run_again() {
+    let place = Place::new();
+    place.preset(CART_POLE);
+    let programs = Path::new(env!("CARGO_BIN_EXE_xtask")).parent().unwrap();
+    let missing = !programs.join("rl755-evaluate").exists();
+    assert!(!missing, "the stages are not built; `cargo xtask test` builds them");
+    let mut outcomes = Vec::new();
+    for _ in 0..2 {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_xtask"));
+        command.current_dir(place.directory.path()).arg("pipeline");
+        command.args(["--env", "CartPole-v1", "--preset", "test.toml", "--out", "out"]);
+        let output = command.arg("--programs").arg(programs).output().unwrap();
+        assert!(output.status.success(), "{}", said(&output));
+        let summary = place.summary();
+        let stages = summary["stages"].as_array().unwrap().clone();
+        outcomes.push(stages.into_iter().map(|stage| stage["outcome"].clone()).collect::<Vec<_>>());
+    }
+    assert_eq!(outcomes[0], vec!["done"; 9]);
+    assert_eq!(outcomes[1], vec!["skipped"; 9]);
+}
+
 #[test]
 fn threads_and_the_place_are_no_change() {
     let place = Place::new();

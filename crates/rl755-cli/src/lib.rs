@@ -16,13 +16,14 @@
 
 mod dataset_flags;
 mod device;
+mod flag_values;
 mod plugins;
 mod program;
 mod progress_bar;
 mod stage;
 pub mod stages;
 mod training_flags;
-mod world_model_flags;
+mod world_model;
 
 pub use plugins::Plugins;
 pub use program::run;

@@ -6,7 +6,7 @@ use clap::{CommandFactory, FromArgMatches};
 
 use crate::{
     Plugins,
-    stage::{CommonFlags, run_stage},
+    stage::{CommonFlags, arguments, run_stage},
     stages::{
         Collect, Encode, Evaluate, Pack, TrainController, TrainEncoder, TrainSequence, Verify,
     },
@@ -39,10 +39,11 @@ pub fn run(add: impl FnOnce(&mut Plugins)) -> ExitCode {
     let mut plugins = Plugins::with_builtin();
     add(&mut plugins);
     let command = Program::command().mut_subcommands(|stage| stage.allow_negative_numbers(true));
-    let Program { command, common } = match Program::from_arg_matches(&command.get_matches()) {
-        Ok(program) => program,
-        Err(error) => error.exit(),
-    };
+    let Program { command, common } =
+        match Program::from_arg_matches(&command.get_matches_from(arguments())) {
+            Ok(program) => program,
+            Err(error) => error.exit(),
+        };
     match command {
         Command::Collect(stage) => run_stage(stage, &common, &plugins),
         Command::Pack(stage) => run_stage(stage, &common, &plugins),

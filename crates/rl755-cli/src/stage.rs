@@ -1,6 +1,10 @@
 //! What every stage's command line has in common, and how it is run.
 
-use std::process::ExitCode;
+use std::{
+    ffi::OsString,
+    io::{self, Write},
+    process::ExitCode,
+};
 
 use anyhow::Context;
 use clap::{CommandFactory, FromArgMatches};
@@ -8,12 +12,22 @@ use rl755_run::{Interrupt, Outcome, Progress, Silent};
 
 use crate::{Plugins, progress_bar::Bar};
 
+/// What a training says when it was interrupted.
+pub(crate) const WITH_RESUME: &str =
+    "what was finished is saved, and the same command with --resume does the rest";
+
+/// What a stage says that keeps nothing when it was interrupted.
+pub(crate) const FROM_THE_BEGINNING: &str = "the same command does all of it again";
+
 /// A stage of the recipe as a command line.
 pub trait Stage: clap::Args {
     /// The name of its binary: `rl755-collect`.
     const NAME: &'static str;
     /// What its progress bar counts.
     const UNIT: &'static str;
+    /// What it says when it was interrupted: what is left, and how to go on.
+    const INTERRUPTED: &'static str =
+        "what was finished is saved, and the same command does the rest";
 
     /// Does the work.
     ///
@@ -34,8 +48,9 @@ pub struct Desk {
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct CommonFlags {
     /// CPU threads; 0 uses all cores. The results do not depend on it
-    #[arg(long, global = true, default_value_t = 0, value_name = "N")]
-    threads: usize,
+    #[arg(long, global = true, default_value_t = 0, value_name = "N",
+          value_parser = clap::value_parser!(u16).range(..=1024))]
+    threads: u16,
     /// No progress, only results and errors
     #[arg(long, global = true)]
     quiet: bool,
@@ -54,7 +69,7 @@ struct Single<S: Stage> {
 /// Runs the binary `rl755-NAME` of a stage with what rl755 itself brings.
 pub fn stage<S: Stage>() -> ExitCode {
     let command = Single::<S>::command().name(S::NAME).allow_negative_numbers(true);
-    let mut matches = command.get_matches();
+    let mut matches = command.get_matches_from(arguments());
     match Single::<S>::from_arg_matches_mut(&mut matches) {
         Ok(Single { stage, common }) => run_stage(stage, &common, &Plugins::with_builtin()),
         Err(error) => error.exit(),
@@ -66,7 +81,7 @@ pub(crate) fn run_stage<S: Stage>(stage: S, common: &CommonFlags, plugins: &Plug
     match prepare(common, S::UNIT).and_then(|desk| stage.run(plugins, &desk)) {
         Ok(Outcome::Complete) => ExitCode::SUCCESS,
         Ok(Outcome::Interrupted { .. }) => {
-            tell("interrupted; what was finished is saved, and the same command does the rest");
+            tell(&format!("interrupted; {}", S::INTERRUPTED));
             ExitCode::from(130)
         }
         Err(error) => {
@@ -91,7 +106,7 @@ fn causes(error: &anyhow::Error) -> String {
 
 fn prepare(common: &CommonFlags, unit: &str) -> anyhow::Result<Desk> {
     rayon::ThreadPoolBuilder::new()
-        .num_threads(common.threads)
+        .num_threads(common.threads.into())
         .build_global()
         .context("cannot start the threads")?;
     let progress: Box<dyn Progress> =
@@ -101,15 +116,29 @@ fn prepare(common: &CommonFlags, unit: &str) -> anyhow::Result<Desk> {
 }
 
 /// A line for the person at the keyboard.
-#[allow(clippy::print_stderr)]
 fn tell(text: &str) {
-    eprintln!("{text}");
+    // Nobody is left to tell when stderr is closed.
+    let _ = writeln!(io::stderr(), "{text}");
 }
 
 /// A result, on stdout so that it can be piped.
-#[allow(clippy::print_stdout)]
-pub(crate) fn print(text: &str) {
-    println!("{text}");
+pub(crate) fn print(text: &str) -> anyhow::Result<()> {
+    match writeln!(io::stdout(), "{text}") {
+        // Whoever read it has seen enough.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => written.context("cannot write to stdout"),
+    }
+}
+
+/// The arguments of the command line. Paths end up in JSON files, which hold UTF-8 only.
+pub(crate) fn arguments() -> Vec<String> {
+    let text = |argument: OsString| {
+        argument.into_string().unwrap_or_else(|argument| {
+            tell(&format!("error: the argument {argument:?} is not UTF-8"));
+            std::process::exit(2);
+        })
+    };
+    std::env::args_os().map(text).collect()
 }
 
 #[cfg(test)]

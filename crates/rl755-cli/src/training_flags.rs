@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use rl755_nn::OptimizerConfig;
 use rl755_run::TrainingConfig;
 
+use crate::flag_values::{object, positive};
+
 // Flags of the trainings by gradient descent. (A doc comment would replace the stage's help text.)
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct TrainingFlags {
@@ -53,32 +55,5 @@ impl TrainingFlags {
             max_gradient_norm: self.max_gradient_norm.or(defaults.max_gradient_norm),
             ..defaults
         }
-    }
-}
-
-/// A number greater than 0.
-pub(crate) fn positive(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(value) if value > 0.0 && value.is_finite() => Ok(value),
-        Ok(value) => Err(format!("{value} is not greater than 0")),
-        Err(_) => Err("that is not a number".to_owned()),
-    }
-}
-
-/// A JSON object.
-pub(crate) fn object(text: &str) -> Result<serde_json::Value, String> {
-    match serde_json::from_str(text) {
-        Ok(value @ serde_json::Value::Object(_)) => Ok(value),
-        Ok(_) => Err("that is no JSON object, such as {\"beta\": 2.0}".to_owned()),
-        Err(error) => Err(format!("that is no JSON: {error}")),
-    }
-}
-
-/// A whole number of at least 1, for clap.
-pub(crate) fn at_least_1(text: &str) -> Result<usize, String> {
-    match text.parse::<usize>() {
-        Ok(0) => Err("0 is too few; it must be at least 1".to_owned()),
-        Ok(value) => Ok(value),
-        Err(_) => Err("that is not a whole number of at least 1".to_owned()),
     }
 }

@@ -5,7 +5,7 @@ use std::{io, path::PathBuf};
 use rl755_data::PolicyError;
 use rl755_encoder::EncoderError;
 use rl755_env::EnvError;
-use rl755_run::{MetricsError, RunError, TrainingError};
+use rl755_run::{MetricsError, RunError, SettingError, TrainingError};
 use rl755_sequence::SequenceError;
 
 use crate::CmaEsError;
@@ -33,15 +33,8 @@ pub enum ControllerError {
         reason: String,
     },
     /// A setting that nothing can be done with.
-    #[error("{field} is {value}; {reason}")]
-    Setting {
-        /// The setting.
-        field: &'static str,
-        /// Its value.
-        value: String,
-        /// What it must be.
-        reason: &'static str,
-    },
+    #[error(transparent)]
+    Setting(#[from] SettingError),
     /// Parts of a world model, or a world model and an environment, do not fit together.
     #[error("{what} does not fit: {one} has {one_size}, {other} has {other_size}")]
     Misfit {
@@ -91,6 +84,12 @@ pub enum ControllerError {
         frame: usize,
         /// What libwebp said.
         reason: String,
+    },
+    /// An environment or a model panicked.
+    #[error("a thread that plays episodes panicked: {message}")]
+    Panicked {
+        /// The panic's message.
+        message: String,
     },
     /// A request to stop came before all episodes were played.
     #[error("interrupted")]

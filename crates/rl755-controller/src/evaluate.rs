@@ -1,16 +1,20 @@
 //! Scores of a finished controller, or of a policy to compare it with.
 
-use std::{fmt, fs, path::Path};
+use std::{
+    fmt,
+    path::Path,
+    sync::atomic::{AtomicU64, Ordering},
+};
 
 use rayon::prelude::*;
 use rl755_data::PolicyRegistry;
-use rl755_env::{EnvSpec, ObservationBuffer, ObservationRef, Space};
-use rl755_run::{derive_seed, write_atomically};
+use rl755_env::{ObservationBuffer, ObservationRef, Space};
+use rl755_run::{Input, ModelIdentity, SettingError, derive_seed};
 use serde::{Deserialize, Serialize};
 
 use crate::{
     Controller, ControllerError, ControllerRun, Episode, EpisodeEnd, EpisodeLimits, EpisodeTask,
-    Resources, Rollouts, StageContext, TrackSet, WorldModel, train::mean_and_std, video::Video,
+    Resources, Rollouts, Scores, StageContext, TrackSet, WorldModel, video::Video,
 };
 
 /// A pixel of a 96 × 96 frame becomes a square of this many in a video.
@@ -38,73 +42,12 @@ impl Default for EvaluateConfig {
     }
 }
 
-/// What an evaluation found: `scores.json`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Scores {
-    /// The program and its version.
-    pub made_by: String,
-    /// What acted: `controller linear`, `policy uniform`.
-    pub subject: String,
-    /// The environment's versioned id.
-    pub environment: String,
-    /// When an episode ends and what is rewarded.
-    pub rules: String,
-    /// The mean score.
-    pub mean: f64,
-    /// The standard deviation of single scores, with n - 1.
-    pub std: f64,
-    /// The standard error of the mean.
-    pub standard_error: f64,
-    /// The score of each episode.
-    pub scores: Vec<f64>,
-    /// The episodes themselves.
-    pub episodes: Vec<Episode>,
-}
-
-impl Scores {
-    fn new(subject: String, spec: &EnvSpec, episodes: Vec<Episode>) -> Self {
-        let scores: Vec<f64> = episodes.iter().map(|episode| episode.score).collect();
-        let (mean, std) = mean_and_std(&scores);
-        Self {
-            made_by: format!("rl755 {}", env!("CARGO_PKG_VERSION")),
-            subject,
-            environment: spec.id.clone(),
-            rules: spec.rules.clone(),
-            mean,
-            std,
-            standard_error: std / (scores.len() as f64).sqrt(),
-            scores,
-            episodes,
-        }
-    }
-
-    /// Writes `scores.json` into `directory`.
-    ///
-    /// # Errors
-    /// When the directory cannot be made or written.
-    pub fn write(&self, directory: &Path) -> Result<(), ControllerError> {
-        fs::create_dir_all(directory).map_err(ControllerError::io(directory))?;
-        let path = directory.join("scores.json");
-        let text =
-            serde_json::to_vec_pretty(self).map_err(|e| ControllerError::io(&path)(e.into()))?;
-        write_atomically(&path, &text).map_err(ControllerError::io(&path))
-    }
-}
-
-impl fmt::Display for Scores {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{} in {} ({})", self.subject, self.environment, self.rules)?;
-        writeln!(
-            f,
-            "{:.1} ± {:.1} (mean and standard error of {} episodes; standard deviation {:.1})",
-            self.mean,
-            self.standard_error,
-            self.scores.len(),
-            self.std
-        )?;
-        let scores: Vec<String> = self.scores.iter().map(|score| format!("{score:.1}")).collect();
-        write!(f, "scores: {}", scores.join(" "))
+impl EvaluateConfig {
+    fn check(&self) -> Result<(), SettingError> {
+        SettingError::not_zero([
+            ("episodes", self.episodes as u64),
+            ("horizon", self.horizon.map_or(1, u64::from)),
+        ])
     }
 }
 
@@ -134,7 +77,7 @@ impl<'a> Player<'a> {
             return other("encoder", &run.models.encoder, found.encoder.to_string());
         }
         if found.sequence != run.models.sequence {
-            let name = |model: &Option<crate::ModelIdentity>| {
+            let name = |model: &Option<ModelIdentity>| {
                 model.as_ref().map_or_else(|| "none".to_owned(), ToString::to_string)
             };
             let expected = name(&run.models.sequence);
@@ -147,6 +90,16 @@ impl<'a> Player<'a> {
         Ok(Self { run, models, controller })
     }
 
+    /// What acts, as [`Scores`] name it.
+    pub fn subject(&self) -> String {
+        format!("controller {}", self.run.training.controller)
+    }
+
+    /// What a manifest lists as inputs: the controller, and the models it looks through.
+    pub fn inputs(&self) -> Vec<Input> {
+        std::iter::once(self.run.input.clone()).chain(self.models.inputs()).collect()
+    }
+
     /// Plays `config.episodes` episodes.
     ///
     /// # Errors
@@ -156,14 +109,14 @@ impl<'a> Player<'a> {
         config: &EvaluateConfig,
         context: &StageContext<'_>,
     ) -> Result<Scores, ControllerError> {
-        check(config)?;
+        config.check()?;
         let mut rollouts = self.rollouts(config, context, context.resources, config.episodes)?;
         let tasks: Vec<EpisodeTask<'_>> = (0..config.episodes as u64)
             .map(|index| self.task(TrackSet::Test.seed(config.seed, index)))
             .collect();
-        let episodes = rollouts.play(&tasks, context.progress, context.interrupt)?;
-        let subject = format!("controller {}", self.run.training.controller);
-        Ok(Scores::new(subject, rollouts.spec(), episodes))
+        let report = |done| context.progress.set(done as u64, config.episodes as u64);
+        let episodes = rollouts.play(&tasks, &report, context.interrupt)?;
+        Ok(Scores::new(self.subject(), rollouts.spec(), episodes))
     }
 
     /// Plays the evaluation's first episode again and writes it to `path` as a WebM video.
@@ -240,7 +193,8 @@ pub fn evaluate_policy(
     config: &EvaluateConfig,
     context: &StageContext<'_>,
 ) -> Result<Scores, ControllerError> {
-    check(config)?;
+    config.check()?;
+    let done = AtomicU64::new(0);
     let spec = context.environments.make(environment)?.spec().clone();
     policies.make(policy, &spec.action_space, 0)?;
     let play = |index: u64| -> Result<Episode, ControllerError> {
@@ -266,17 +220,11 @@ pub fn evaluate_policy(
                 break;
             }
         }
+        let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+        context.progress.set(done, config.episodes as u64);
         Ok(episode)
     };
     let indices = (0..config.episodes as u64).into_par_iter();
     let episodes = indices.map(play).collect::<Result<Vec<_>, _>>()?;
     Ok(Scores::new(format!("policy {policy}"), &spec, episodes))
-}
-
-fn check(config: &EvaluateConfig) -> Result<(), ControllerError> {
-    if config.episodes == 0 {
-        let (value, reason) = ("0".to_owned(), "it must be at least 1");
-        return Err(ControllerError::Setting { field: "episodes", value, reason });
-    }
-    Ok(())
 }

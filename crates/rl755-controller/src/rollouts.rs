@@ -1,12 +1,15 @@
 //! Playing many episodes at once: environments, world model and controllers in batches.
 
-use std::sync::{
-    Mutex,
-    atomic::{AtomicBool, AtomicUsize, Ordering},
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{
+        Mutex,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
 };
 
 use rl755_env::{EnvRegistry, EnvSpec, ObservationRef, VectorEnv};
-use rl755_run::{Interrupt, Progress};
+use rl755_run::{Interrupt, panic_message};
 
 use crate::{
     Controller, ControllerError, Episode, EpisodeLimits, Resources, WorldModel,
@@ -79,15 +82,16 @@ impl<'a> Rollouts<'a> {
         self.limits = limits;
     }
 
-    /// Plays an episode for each task; the results are in the order of the tasks.
+    /// Plays an episode for each task, and reports how many are done; the results are in the order
+    /// of the tasks.
     ///
     /// # Errors
-    /// When parameters have another length than the controller's, a model or an environment fails,
-    /// or `interrupt` is raised.
+    /// When parameters have another length than the controller's, a model or an environment fails
+    /// or panics, or `interrupt` is raised.
     pub fn play(
         &mut self,
         tasks: &[EpisodeTask<'_>],
-        progress: &dyn Progress,
+        report: &(dyn Fn(usize) + Sync),
         interrupt: &Interrupt,
     ) -> Result<Vec<Episode>, ControllerError> {
         self.check(tasks)?;
@@ -97,13 +101,21 @@ impl<'a> Rollouts<'a> {
         let failure = Mutex::new(None);
         let setting = (self.world_model, self.controller, self.limits);
         let work = |envs: &mut VectorEnv| {
-            let outcome = RolloutGroup::new(envs, setting, &queue).play(&mut |task, episode| {
-                let count = finished.fetch_add(1, Ordering::Relaxed) + 1;
-                progress.note(&format!("{count} of {} episodes", tasks.len()));
+            let mut done = |task, episode| {
+                report(finished.fetch_add(1, Ordering::Relaxed) + 1);
                 if let Ok(mut results) = results.lock() {
                     results[task] = Some(episode);
                 }
-            });
+            };
+            let group = RolloutGroup::new(envs, setting, &queue);
+            // The other groups must not play all tasks before a panic is seen. Nothing of this call
+            // is used after one.
+            let outcome = catch_unwind(AssertUnwindSafe(|| group.play(&mut done))).unwrap_or_else(
+                |payload| {
+                    let message = panic_message(payload.as_ref());
+                    Err(ControllerError::Panicked { message })
+                },
+            );
             if let Err(error) = outcome {
                 queue.stop();
                 if let Ok(mut failure) = failure.lock() {

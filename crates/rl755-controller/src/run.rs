@@ -1,9 +1,9 @@
 //! A controller's run directory: what its manifest must say for the controller to be used.
 
-use std::path::{Path, PathBuf};
+use std::path::{Path, PathBuf, absolute};
 
 use rl755_env::EnvSpec;
-use rl755_run::{Checkpoints, RunDir, RunError};
+use rl755_run::{Input, RunError, TrainedRun, digest_file};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -31,6 +31,8 @@ pub(crate) struct RunConfig {
 /// A trained controller on disk.
 #[derive(Clone, Debug)]
 pub struct ControllerRun {
+    /// Its run directory, as an absolute path, with the digest of its parameters.
+    pub input: Input,
     /// How it was trained.
     pub training: TrainControllerConfig,
     /// The models it was trained with, the only ones it is any good with.
@@ -49,26 +51,23 @@ impl ControllerRun {
     /// # Errors
     /// When there is none, or a file of it is damaged.
     pub fn open(path: &Path) -> Result<Self, ControllerError> {
-        let manifest = RunDir::read(path, STAGE)?;
-        let damaged = |reason: &str| RunError::Damaged {
+        let run = TrainedRun::open(path, STAGE, None)?;
+        let RunConfig { training, models, .. } = run.config()?;
+        let mut inputs = run.manifest().inputs.iter().map(|input| input.path.clone());
+        let encoder = inputs.next().ok_or_else(|| RunError::Damaged {
             path: path.join("manifest.json"),
-            reason: reason.to_owned(),
-        };
-        let RunConfig { training, models, .. } =
-            serde_json::from_value(manifest.config).map_err(|e| damaged(&e.to_string()))?;
-        let mut inputs = manifest.inputs.into_iter().map(|input| input.path);
-        let encoder = inputs.next().ok_or_else(|| damaged("it names no encoder"))?;
-        let checkpoints = Checkpoints::new(&path.join("checkpoints"));
-        let latest = checkpoints.latest().map_err(ControllerError::io(path))?;
-        let missing = |reason: &str| ControllerError::Checkpoint {
-            path: path.to_owned(),
-            reason: reason.to_owned(),
-        };
-        let (_, checkpoint) = latest.ok_or_else(|| missing("it has no checkpoints"))?;
-        let file = checkpoint.join(PARAMETERS);
+            reason: "it names no encoder".to_owned(),
+        })?;
+        let file = run.checkpoint().join(PARAMETERS);
         let mut tensors = read_tensors(&file).map_err(ControllerError::io(&file))?;
-        let (_, mean) = tensors.remove("mean").ok_or_else(|| missing("it has no mean"))?;
+        let (_, mean) = tensors.remove("mean").ok_or_else(|| ControllerError::Checkpoint {
+            path: file.clone(),
+            reason: "it has no mean".to_owned(),
+        })?;
         let parameters = mean.into_iter().map(|value| value as f32).collect();
-        Ok(Self { training, models, encoder, sequence: inputs.next(), parameters })
+        let sequence = inputs.next();
+        let digest = digest_file(&file).map_err(ControllerError::io(&file))?;
+        let input = Input { path: absolute(path).map_err(ControllerError::io(path))?, digest };
+        Ok(Self { input, training, models, encoder, sequence, parameters })
     }
 }

@@ -137,7 +137,10 @@ impl Evolution<'_> {
             .flat_map(|parameters| tracks.clone().map(move |seed| EpisodeTask { parameters, seed }))
             .collect();
         self.rollouts.set_limits(limits);
-        match self.rollouts.play(&tasks, self.context.progress, self.context.interrupt) {
+        let report = |done| {
+            self.context.progress.note(&format!("{done} of {} episodes", tasks.len()));
+        };
+        match self.rollouts.play(&tasks, &report, self.context.interrupt) {
             Ok(episodes) => match episodes.iter().find(|episode| !episode.score.is_finite()) {
                 Some(bad) => {
                     let tensor = format!("the score on the track with seed {}", bad.seed);

@@ -1,9 +1,9 @@
 //! What a controller is trained with.
 
-use rl755_run::TrainingConfig;
+use rl755_run::{SettingError, TrainingConfig};
 use serde::{Deserialize, Serialize};
 
-use crate::{ControllerError, Covariance, NegativeWeights};
+use crate::{Covariance, NegativeWeights};
 
 /// The whole training of a controller: the config in its run's manifest.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -72,21 +72,14 @@ impl Default for TrainControllerConfig {
 
 impl TrainControllerConfig {
     /// Rejects numbers that nothing can be trained with. (CMA-ES checks its own.)
-    pub(crate) fn check(&self) -> Result<(), ControllerError> {
-        let numbers = [
+    pub(crate) fn check(&self) -> Result<(), SettingError> {
+        self.training.check()?;
+        SettingError::not_zero([
             ("trials", self.trials as u64),
             ("horizon", self.horizon.map_or(1, u64::from)),
             ("patience_steps", self.patience_steps.map_or(1, u64::from)),
             ("evaluate_every_n_generations", self.evaluate_every_n_generations),
             ("evaluation_episodes", self.evaluation_episodes as u64),
-        ];
-        match numbers.into_iter().find(|(_, value)| *value == 0) {
-            Some((field, _)) => Err(ControllerError::Setting {
-                field,
-                value: "0".to_owned(),
-                reason: "it must be at least 1",
-            }),
-            None => Ok(()),
-        }
+        ])
     }
 }

@@ -11,12 +11,13 @@ use std::{
 };
 
 use rl755_env::{Env, EnvError, EnvRegistry, ObservationBuffer};
-use rl755_run::{AtomicFile, Interrupt, Progress, derive_seed, write_record};
+use rl755_run::{AtomicFile, Interrupt, Progress, derive_seed, panic_message, write_record};
 use serde::{Deserialize, Serialize};
 
 use crate::{
     PolicyError, PolicyRegistry, RolloutRecorder, SchemaError,
-    session::{Request, Session, has_complete_session, rollout_name, rollout_prefix},
+    record::MAX_RECORD_BYTES,
+    session::{Claim, Request, Session, rollout_name, rollout_prefix},
 };
 
 /// The most rollouts of a session, as their names have 6 digits.
@@ -46,6 +47,8 @@ pub struct CollectConfig {
     pub out_dir: PathBuf,
     /// What every rollout's seed derives from.
     pub seed: u64,
+    /// Whether one session with this config is enough: where one is complete, nothing is done.
+    pub once: bool,
 }
 
 /// What a call to [`collect`] did.
@@ -93,6 +96,30 @@ pub enum CollectError {
         /// What is wrong.
         source: SchemaError,
     },
+    /// A rollout is too large to be stored: TensorFlow's records have at most 2 GiB.
+    #[error(
+        "rollout {index} of session {session} has {bytes} bytes, and a record at most \
+         {MAX_RECORD_BYTES}; collect with fewer steps"
+    )]
+    TooLarge {
+        /// The session.
+        session: u32,
+        /// Which of its rollouts.
+        index: u64,
+        /// Its size.
+        bytes: u64,
+    },
+    /// Another process collects the same, and once is enough.
+    #[error("another process is at work on session {session} in {}", path.display())]
+    Busy {
+        /// The directory.
+        path: PathBuf,
+        /// The session.
+        session: u32,
+    },
+    /// A thread could not be started.
+    #[error("a thread could not be started ({0}); give a lower --parallelism")]
+    Threads(io::Error),
     /// A thread panicked.
     #[error("a thread that collects rollouts panicked: {message}")]
     Panicked {
@@ -111,8 +138,8 @@ pub enum CollectError {
 
 /// Collects rollouts, each into a file of its own, `rollout-SESSION-INDEX.tfrecord`.
 ///
-/// Each call is a session; a session for the same config that was interrupted or killed is gone on
-/// with. Its rollouts depend on the config's seed, the session's number and their index alone, not
+/// Each call is a session, unless `once` is set and there is one for the same config; a session
+/// that was interrupted or killed is gone on with. Its rollouts depend on the config's seed, the session's number and their index alone, not
 /// on threads, on other processes or on how often the session was interrupted.
 ///
 /// # Errors
@@ -141,8 +168,18 @@ pub fn collect(
         let path = path.to_owned();
         move |source| CollectError::Io { path, source }
     };
-    let mut session = Session::claim(&config.out_dir, &request)
+    let claim = Session::claim(&config.out_dir, &request, config.once)
         .map_err(|(path, source)| CollectError::Io { path, source })?;
+    let mut session = match claim {
+        Claim::Work(session) => session,
+        Claim::Busy(session) => {
+            return Err(CollectError::Busy { path: config.out_dir.clone(), session });
+        }
+        Claim::Complete(session) => {
+            let (resumed, collected, steps) = (config.num_rollouts, 0, 0);
+            return Ok(CollectReport { session, resumed, collected, steps, interrupted: false });
+        }
+    };
     let prefix = rollout_prefix(session.number);
     AtomicFile::clear_temporaries(&config.out_dir, |name| name.starts_with(&prefix))
         .map_err(io(&config.out_dir))?;
@@ -191,20 +228,6 @@ fn check_config(config: &CollectConfig) -> Result<(), CollectError> {
     Ok(())
 }
 
-/// Whether a session for `config` is done in its directory, and [`collect`] would begin another.
-///
-/// # Errors
-/// When the directory cannot be read.
-pub fn is_collected(config: &CollectConfig) -> io::Result<bool> {
-    has_complete_session(&config.out_dir, |request| {
-        request.environment.id == config.environment
-            && request.policy == config.policy
-            && request.num_rollouts == config.num_rollouts
-            && request.max_steps == config.max_steps
-            && request.seed == config.seed
-    })
-}
-
 /// What the threads of a session share.
 struct Run<'a> {
     config: &'a CollectConfig,
@@ -243,14 +266,23 @@ impl Run<'_> {
         }
         envs.truncate(threads);
         self.progress.set(self.done.load(Ordering::SeqCst), self.config.num_rollouts);
-        let panic = thread::scope(|scope| {
-            let threads: Vec<_> =
-                envs.into_iter().map(|env| scope.spawn(move || self.worker(env))).collect();
-            threads.into_iter().filter_map(|thread| thread.join().err()).next()
-        });
-        if let Some(payload) = panic {
-            return Err(CollectError::Panicked { message: panic_message(payload.as_ref()) });
-        }
+        thread::scope(|scope| {
+            let mut threads = Vec::new();
+            for env in envs {
+                let thread = thread::Builder::new().spawn_scoped(scope, || self.worker(env));
+                threads.push(thread.map_err(|error| {
+                    self.stop.store(true, Ordering::SeqCst);
+                    CollectError::Threads(error)
+                })?);
+            }
+            match threads.into_iter().filter_map(|thread| thread.join().err()).next() {
+                Some(payload) => {
+                    let message = panic_message(payload.as_ref());
+                    Err(CollectError::Panicked { message })
+                }
+                None => Ok(()),
+            }
+        })?;
         let error = self.error.lock().unwrap_or_else(PoisonError::into_inner).take();
         error.map_or(Ok(()), Err)
     }
@@ -311,6 +343,10 @@ impl Run<'_> {
         }
         let steps = recorder.steps() as u64;
         let record = recorder.finish(terminated, truncated);
+        let bytes = record.len() as u64;
+        if bytes > MAX_RECORD_BYTES {
+            return Err(CollectError::TooLarge { session: self.session, index, bytes });
+        }
         let path = self.config.out_dir.join(rollout_name(self.session, index));
         write_rollout(&path, &record)
             .map_err(|source| CollectError::Io { path: path.clone(), source })?;
@@ -324,21 +360,16 @@ fn write_rollout(path: &Path, record: &[u8]) -> io::Result<()> {
     file.commit()
 }
 
-fn panic_message(payload: &(dyn std::any::Any + Send)) -> String {
-    payload
-        .downcast_ref::<&str>()
-        .map(|text| (*text).to_owned())
-        .or_else(|| payload.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "no message".to_owned())
-}
-
 /// The rollout files in `directory`, in the order of their sessions and indices.
 pub(crate) fn rollout_files(directory: &Path) -> io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in fs::read_dir(directory)? {
         let name = entry?.file_name();
-        if let Some(key) = name.to_str().and_then(crate::session::parse_rollout_name) {
-            files.push((key, directory.join(name)));
+        let path = directory.join(&name);
+        if let Some(key) = name.to_str().and_then(crate::session::parse_rollout_name)
+            && path.is_file()
+        {
+            files.push((key, path));
         }
     }
     files.sort_unstable();

@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     Dataset, DatasetManifest, EncoderSource, MANIFEST_FORMAT, MANIFEST_NAME, ShardEntry,
     ShardWriter, Split,
-    manifest::{made_by, remove_stale_shards, retire_manifest},
+    manifest::{OtherDataset, made_by, remove_stale_shards, retire_manifest},
     partition, shard_name,
 };
 
@@ -69,6 +69,15 @@ pub enum PartError {
         /// Of how many.
         num_outer_shards: usize,
     },
+    /// Another process encodes something else into the directory.
+    #[error("another process writes another encoded dataset into {}", out_dir.display())]
+    OtherWork {
+        /// The dataset's directory.
+        out_dir: PathBuf,
+    },
+    /// The directory holds another dataset.
+    #[error(transparent)]
+    OtherDataset(#[from] OtherDataset),
     /// The shard is not the one that was asked for.
     #[error("{file} has {found} rollouts, {expected} were due")]
     WrongCount {
@@ -169,16 +178,9 @@ impl EncodedPart {
         encoder: EncoderSource,
     ) -> Result<Self, PartError> {
         check_config(&config)?;
+        OtherDataset::check(&config.out_dir, &config.out_name, true)?;
         let parts = config.out_dir.join("parts");
         fs::create_dir_all(&parts).map_err(io_error(&parts))?;
-        let path = part_path(&config.out_dir, config.outer_shard_index, config.num_outer_shards);
-        let lock = RunLock::try_take(&path.with_extension("lock"))
-            .map_err(io_error(&path))?
-            .ok_or_else(|| PartError::Busy {
-                out_dir: config.out_dir.clone(),
-                outer_shard_index: config.outer_shard_index,
-                num_outer_shards: config.num_outer_shards,
-            })?;
         let plan = Plan {
             name: config.out_name.clone(),
             num_outer_shards: config.num_outer_shards,
@@ -191,14 +193,11 @@ impl EncodedPart {
             rollouts: source.len(),
             encoder,
         };
+        let path = part_path(&config.out_dir, config.outer_shard_index, config.num_outer_shards);
+        let (lock, found) = claim(&config, &plan, &path)?;
         let mut shards = vec![None; config.num_sub_shards];
-        if let Some(found) = read_part(&path)
-            && found.plan.same_work(&plan)
-            && found.shards.len() == shards.len()
-        {
-            for (kept, shard) in shards.iter_mut().zip(found.shards) {
-                *kept = shard.filter(|shard| is_intact(&config.out_dir, shard));
-            }
+        for (kept, shard) in shards.iter_mut().zip(found.shards) {
+            *kept = shard.filter(|shard| is_intact(&config.out_dir, shard));
         }
         let manifest = PartManifest { format: MANIFEST_FORMAT, plan, shards };
         let part = Self { config, source, manifest, _lock: lock };
@@ -278,8 +277,7 @@ impl EncodedPart {
     pub fn finish(self) -> Result<Option<Dataset>, PartError> {
         let out_dir = &self.config.out_dir;
         // Parts that finish at the same time take turns, so that the last one sees all others.
-        let lock_path = out_dir.join("parts").join("merge.lock");
-        let _lock = RunLock::take(&lock_path).map_err(io_error(&lock_path))?;
+        let _turn = take_turn(out_dir)?;
         AtomicFile::clear_temporaries(out_dir, |name| name == MANIFEST_NAME)
             .map_err(io_error(out_dir))?;
         let mut shards = Vec::new();
@@ -317,15 +315,61 @@ impl EncodedPart {
     }
 
     fn write_manifest(&self) -> Result<(), PartError> {
-        let path = part_path(
-            &self.config.out_dir,
-            self.config.outer_shard_index,
-            self.config.num_outer_shards,
-        );
-        let text = serde_json::to_vec_pretty(&self.manifest)
-            .expect("strings, numbers and lists can always be written as JSON");
-        write_atomically(&path, &text).map_err(io_error(&path))
+        let PartConfig { out_dir, outer_shard_index, num_outer_shards, .. } = &self.config;
+        self.manifest.write(&part_path(out_dir, *outer_shard_index, *num_outer_shards))
     }
+}
+
+impl PartManifest {
+    fn write(&self, path: &Path) -> Result<(), PartError> {
+        let text = serde_json::to_vec_pretty(self)
+            .expect("strings, numbers and lists can always be written as JSON");
+        write_atomically(path, &text).map_err(io_error(path))
+    }
+}
+
+/// Locks the part whose manifest is at `path`, and gives what was written of it. Parts of other
+/// plans must not be at work beside it: their shards would take each other's names.
+fn claim(
+    config: &PartConfig,
+    plan: &Plan,
+    path: &Path,
+) -> Result<(RunLock, PartManifest), PartError> {
+    let out_dir = config.out_dir.clone();
+    // In turns, so that of two processes one sees the other.
+    let _turn = take_turn(&out_dir)?;
+    let lock = RunLock::try_take(&path.with_extension("lock")).map_err(io_error(path))?;
+    let Some(lock) = lock else {
+        let PartConfig { outer_shard_index, num_outer_shards, .. } = *config;
+        return Err(PartError::Busy { out_dir, outer_shard_index, num_outer_shards });
+    };
+    let parts = out_dir.join("parts");
+    for entry in fs::read_dir(&parts).map_err(io_error(&parts))? {
+        let other = entry.map_err(io_error(&parts))?.path();
+        let is_other = read_part(&other).is_some_and(|part| !part.plan.same_work(plan));
+        if is_other && other != path {
+            let lock = other.with_extension("lock");
+            if RunLock::try_take(&lock).map_err(io_error(&lock))?.is_none() {
+                return Err(PartError::OtherWork { out_dir });
+            }
+        }
+    }
+    let same = |part: &PartManifest| {
+        part.plan.same_work(plan) && part.shards.len() == config.num_sub_shards
+    };
+    let found = read_part(path).filter(same).unwrap_or_else(|| PartManifest {
+        format: MANIFEST_FORMAT,
+        plan: plan.clone(),
+        shards: vec![None; config.num_sub_shards],
+    });
+    found.write(path)?;
+    Ok((lock, found))
+}
+
+/// Waits until no other process begins or finishes a part.
+fn take_turn(out_dir: &Path) -> Result<RunLock, PartError> {
+    let path = out_dir.join("parts").join("merge.lock");
+    RunLock::take(&path).map_err(io_error(&path))
 }
 
 fn check_config(config: &PartConfig) -> Result<(), PartError> {

@@ -19,6 +19,7 @@
 //!     max_steps: 100,
 //!     out_dir: directory.path().join("rollouts"),
 //!     seed: 1,
+//!     once: false,
 //! };
 //! collect(&collecting, &environments, &policies, &Silent, &Interrupt::new())?;
 //!
@@ -63,11 +64,13 @@ mod verify;
 mod visit_order;
 mod window_sampler;
 
-pub use collect::{CollectConfig, CollectError, CollectReport, collect, is_collected};
+pub use collect::{CollectConfig, CollectError, CollectReport, collect};
 pub use dataset::{Dataset, DatasetError, Split, train_and_validation};
 pub use encoded_part::{EncodedPart, PartConfig, PartError, SubShard};
 pub use frame_sampler::{FrameSampler, FrameSamplerConfig, Observations};
-pub use manifest::{DatasetManifest, EncoderSource, MANIFEST_FORMAT, MANIFEST_NAME, ShardEntry};
+pub use manifest::{
+    DatasetManifest, EncoderSource, MANIFEST_FORMAT, MANIFEST_NAME, OtherDataset, ShardEntry,
+};
 pub use pack::{CorruptRollout, OnCorrupt, PackConfig, PackError, PackReport, pack};
 pub use partition::partition;
 pub use png_frame::{FrameError, FrameShape, check_frame, decode_frame, encode_frame};

@@ -8,7 +8,7 @@ use std::{
 };
 
 use rl755_env::EnvSpec;
-use rl755_run::{Digest, Input, digest_bytes, write_atomically};
+use rl755_run::{Digest, Input, ModelIdentity, digest_bytes, write_atomically};
 use serde::{Deserialize, Serialize};
 
 use crate::{dataset::parse_manifest, shard::is_shard_of};
@@ -54,10 +54,17 @@ pub struct EncoderSource {
     pub name: String,
     /// The run directory it was loaded from.
     pub path: PathBuf,
-    /// The digest of its weights.
+    /// The digest of its weights, name and settings.
     pub digest: Digest,
     /// Values in a latent.
     pub latent_width: usize,
+}
+
+impl EncoderSource {
+    /// Which encoder it is, wherever it was loaded from.
+    pub fn identity(&self) -> ModelIdentity {
+        ModelIdentity { name: self.name.clone(), digest: self.digest.clone() }
+    }
 }
 
 /// One shard of a dataset.
@@ -115,6 +122,32 @@ impl DatasetManifest {
         let text = serde_json::to_vec_pretty(self)
             .expect("strings, numbers and lists can always be written as JSON");
         write_atomically(&Self::path_in(directory), &text)
+    }
+}
+
+/// The directory holds a dataset of another name or kind.
+#[derive(Debug, thiserror::Error)]
+#[error("{} already holds the {kind} dataset `{name}`; give another directory", path.display())]
+pub struct OtherDataset {
+    /// The directory.
+    pub path: PathBuf,
+    /// `raw` or `encoded`.
+    pub kind: &'static str,
+    /// The dataset's name.
+    pub name: String,
+}
+
+impl OtherDataset {
+    /// Rejects a directory that holds another dataset than the one called `name`, encoded or raw.
+    pub(crate) fn check(directory: &Path, name: &str, encoded: bool) -> Result<(), Self> {
+        let Ok(text) = fs::read(DatasetManifest::path_in(directory)) else { return Ok(()) };
+        match parse_manifest(&text) {
+            Ok(found) if found.name != name || found.encoder.is_some() != encoded => {
+                let kind = if found.encoder.is_some() { "encoded" } else { "raw" };
+                Err(Self { path: directory.to_owned(), kind, name: found.name })
+            }
+            _ => Ok(()),
+        }
     }
 }
 

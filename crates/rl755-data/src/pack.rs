@@ -16,7 +16,7 @@ use crate::{
     Dataset, DatasetManifest, MANIFEST_FORMAT, MANIFEST_NAME, ShardEntry, ShardWriter,
     check::{CheckedFile, check_file},
     collect::rollout_files,
-    manifest::{made_by, remove_stale_shards, retire_manifest},
+    manifest::{OtherDataset, made_by, remove_stale_shards, retire_manifest},
     session::open_sessions,
     shard::{digest, is_shard_of},
     shard_name, train_and_validation,
@@ -120,14 +120,9 @@ pub enum PackError {
         /// Its environment.
         expected: String,
     },
-    /// The directory holds a dataset of another name.
-    #[error("{} already holds the dataset `{found}`; give another directory", path.display())]
-    OtherDataset {
-        /// The directory.
-        path: PathBuf,
-        /// The dataset's name.
-        found: String,
-    },
+    /// The directory holds another dataset.
+    #[error(transparent)]
+    OtherDataset(#[from] OtherDataset),
     /// Another process packs into the directory.
     #[error("another process is packing into {}", path.display())]
     Busy {
@@ -218,11 +213,11 @@ pub fn pack(
         pool.install(|| check_inputs(config, &files, &meter, interrupt))?;
 
     fs::create_dir_all(&config.out_dir).map_err(io_error(&config.out_dir))?;
-    let lock_path = config.out_dir.join(format!(".{}.lock", config.out_name));
+    let lock_path = config.out_dir.join(".lock");
     let _lock = RunLock::try_take(&lock_path)
         .map_err(io_error(&lock_path))?
         .ok_or_else(|| PackError::Busy { path: config.out_dir.clone() })?;
-    refuse_other_dataset(config)?;
+    OtherDataset::check(&config.out_dir, &config.out_name, false)?;
     let mine = |name: &str| is_shard_of(&config.out_name, name) || name == MANIFEST_NAME;
     AtomicFile::clear_temporaries(&config.out_dir, mine).map_err(io_error(&config.out_dir))?;
 
@@ -391,17 +386,6 @@ fn inputs_digest(inputs: &[RolloutFile]) -> Digest {
         })
         .collect();
     digest_bytes(text.as_bytes())
-}
-
-fn refuse_other_dataset(config: &PackConfig) -> Result<(), PackError> {
-    let path = DatasetManifest::path_in(&config.out_dir);
-    let Ok(text) = fs::read(&path) else { return Ok(()) };
-    match crate::dataset::parse_manifest(&text) {
-        Ok(manifest) if manifest.name != config.out_name => {
-            Err(PackError::OtherDataset { path: config.out_dir.clone(), found: manifest.name })
-        }
-        _ => Ok(()),
-    }
 }
 
 /// Writes the shard called `name`, or keeps it where it is there already; says whether it wrote.

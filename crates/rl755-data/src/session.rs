@@ -53,10 +53,25 @@ pub(crate) struct Session {
     _lock: RunLock,
 }
 
+/// What there is to do for a request.
+#[derive(Debug)]
+pub(crate) enum Claim {
+    /// This session.
+    Work(Session),
+    /// Nothing: the session of that number is complete.
+    Complete(u32),
+    /// Nothing: another process works on the session of that number.
+    Busy(u32),
+}
+
 impl Session {
     /// Takes over an unfinished session for the same request that nobody works on, or begins the
-    /// next one.
-    pub(crate) fn claim(out_dir: &Path, request: &Request) -> Result<Self, (PathBuf, io::Error)> {
+    /// next one; with `once` it begins one only where there is none for the same request.
+    pub(crate) fn claim(
+        out_dir: &Path,
+        request: &Request,
+        once: bool,
+    ) -> Result<Claim, (PathBuf, io::Error)> {
         let sessions = out_dir.join("sessions");
         let at = |path: &Path| {
             let path = path.to_owned();
@@ -71,15 +86,23 @@ impl Session {
         for &number in &numbers {
             let path = session_path(&sessions, number);
             let Some(file) = read_session(&path).map_err(at(&path))? else { continue };
-            if file.complete || file.request != *request {
+            if file.request != *request {
                 continue;
             }
-            if let Some(lock) =
-                RunLock::try_take(&path.with_extension("lock")).map_err(at(&path))?
-            {
+            if file.complete {
+                if once {
+                    return Ok(Claim::Complete(number));
+                }
+                continue;
+            }
+            let lock = RunLock::try_take(&path.with_extension("lock")).map_err(at(&path))?;
+            if let Some(lock) = lock {
                 let name = format!("{number:04}.json");
                 AtomicFile::clear_temporaries(&sessions, |n| n == name).map_err(at(&sessions))?;
-                return Ok(Self { number, directory: sessions, file, _lock: lock });
+                return Ok(Claim::Work(Self { number, directory: sessions, file, _lock: lock }));
+            }
+            if once {
+                return Ok(Claim::Busy(number));
             }
         }
         // Rollouts whose session file is gone keep their names.
@@ -87,6 +110,8 @@ impl Session {
         let number = numbers.into_iter().chain(taken).max().map_or(0, |last| last + 1);
         let path = session_path(&sessions, number);
         let lock = RunLock::take(&path.with_extension("lock")).map_err(at(&path))?;
+        let name = format!("{number:04}.json");
+        AtomicFile::clear_temporaries(&sessions, |n| n == name).map_err(at(&sessions))?;
         let file = SessionFile {
             format: SESSION_FORMAT,
             made_by: made_by(),
@@ -95,7 +120,7 @@ impl Session {
         };
         let session = Self { number, directory: sessions, file, _lock: lock };
         session.write().map_err(at(&path))?;
-        Ok(session)
+        Ok(Claim::Work(session))
     }
 
     /// Marks the session as done: the next process with the same request begins another one.
@@ -122,22 +147,6 @@ pub(crate) fn open_sessions(out_dir: &Path) -> io::Result<Vec<u32>> {
     }
     open.sort_unstable();
     Ok(open)
-}
-
-/// Whether a session for `request` is done in `out_dir`.
-pub(crate) fn has_complete_session(
-    out_dir: &Path,
-    is_same: impl Fn(&Request) -> bool,
-) -> io::Result<bool> {
-    let sessions = out_dir.join("sessions");
-    for number in session_numbers(&sessions)? {
-        if read_session(&session_path(&sessions, number))?
-            .is_some_and(|file| file.complete && is_same(&file.request))
-        {
-            return Ok(true);
-        }
-    }
-    Ok(false)
 }
 
 /// `rollout-0003-000041.tfrecord`.
@@ -172,8 +181,9 @@ fn session_numbers(sessions: &Path) -> io::Result<Vec<u32>> {
     let mut numbers = Vec::new();
     for entry in entries {
         let name = entry?.file_name();
-        let number: Option<u32> = name.to_str().and_then(|n| n.strip_suffix(".json")?.parse().ok());
-        numbers.extend(number);
+        let number = name.to_str().and_then(|n| n.strip_suffix(".json")?.parse::<u32>().ok());
+        // Only the one spelling that is written.
+        numbers.extend(number.filter(|&number| session_path(sessions, number).ends_with(&name)));
     }
     Ok(numbers)
 }
@@ -219,7 +229,10 @@ mod tests {
     #[test]
     fn sessions_are_resumed_only_when_free_unfinished_and_the_same() {
         let directory = tempfile::tempdir().unwrap();
-        let claim = |seed| Session::claim(directory.path(), &request(seed)).unwrap();
+        let claim = |seed| match Session::claim(directory.path(), &request(seed), false).unwrap() {
+            Claim::Work(session) => session,
+            other => panic!("{other:?}"),
+        };
         let first = claim(1);
         assert_eq!(first.number, 0);
         let second = claim(1);
@@ -234,6 +247,20 @@ mod tests {
         fs::write(directory.path().join(rollout_name(7, 0)), "").unwrap();
         assert_eq!(claim(3).number, 8, "a rollout of session 7 is there");
         assert_eq!(open_sessions(directory.path()).unwrap(), [1, 2, 8]);
+    }
+
+    #[test]
+    fn one_session_is_enough_where_that_is_asked_for() {
+        let directory = tempfile::tempdir().unwrap();
+        let claim = |seed| Session::claim(directory.path(), &request(seed), true).unwrap();
+        let Claim::Work(mut first) = claim(1) else { panic!("there is none yet") };
+        assert!(matches!(claim(1), Claim::Busy(0)));
+        let Claim::Work(other) = claim(2) else { panic!("another request") };
+        assert_eq!(other.number, 1);
+        first.complete().unwrap();
+        assert!(matches!(claim(1), Claim::Complete(0)));
+        drop(first);
+        assert!(matches!(claim(1), Claim::Complete(0)));
     }
 
     #[test]

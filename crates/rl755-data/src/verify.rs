@@ -8,7 +8,7 @@ use std::{
 };
 
 use rayon::prelude::*;
-use rl755_run::Progress;
+use rl755_run::{Interrupt, Progress, SettingError};
 
 use crate::{
     DatasetManifest, RecordFault, SchemaError, ShardEntry,
@@ -121,8 +121,11 @@ pub enum VerifyError {
         pattern: String,
     },
     /// There must be at least one thread.
-    #[error("parallelism must be at least 1")]
-    NoThreads,
+    #[error(transparent)]
+    Setting(#[from] SettingError),
+    /// A request to stop came before all files were checked.
+    #[error("interrupted")]
+    Interrupted,
     /// The threads could not be started.
     #[error("the threads could not be started: {0}")]
     Threads(String),
@@ -145,17 +148,16 @@ pub enum VerifyError {
 /// TFRecords in it.
 ///
 /// # Errors
-/// When nothing matches. What is wrong with files is in the report.
+/// When nothing matches, or `interrupt` is raised. What is wrong with files is in the report.
 pub fn verify(
     pattern: &str,
     parallelism: usize,
     progress: &dyn Progress,
+    interrupt: &Interrupt,
 ) -> Result<VerifyReport, VerifyError> {
-    if parallelism == 0 {
-        return Err(VerifyError::NoThreads);
-    }
+    SettingError::not_zero([("parallelism", parallelism as u64)])?;
     let files = matching_files(pattern)?;
-    let listed = Listed::beside(&files, Path::new(pattern).is_dir());
+    let listed = Listed::beside(&files, pattern);
     if files.is_empty() && listed.problems.is_empty() && listed.missing.is_empty() {
         return Err(VerifyError::NothingMatches { pattern: pattern.to_owned() });
     }
@@ -166,16 +168,16 @@ pub fn verify(
     let total = files.len() as u64;
     let done = AtomicU64::new(0);
     progress.set(0, total);
-    let checked: Vec<io::Result<CheckedFile>> = pool.install(|| {
-        files
-            .par_iter()
-            .map(|path| {
-                let checked = check_file(path);
-                progress.set(done.fetch_add(1, Ordering::SeqCst) + 1, total);
-                checked
-            })
-            .collect()
-    });
+    let check = |path: &PathBuf| {
+        if interrupt.is_raised() {
+            return Err(VerifyError::Interrupted);
+        }
+        let checked = check_file(path);
+        progress.set(done.fetch_add(1, Ordering::SeqCst) + 1, total);
+        Ok(checked)
+    };
+    let checked: Vec<io::Result<CheckedFile>> =
+        pool.install(|| files.par_iter().map(check).collect::<Result<_, _>>())?;
     let mut report = VerifyReport::default();
     for (path, checked) in files.iter().zip(checked) {
         report.add(path, checked, listed.shards.get(path));
@@ -238,10 +240,15 @@ struct Listed {
 }
 
 impl Listed {
-    /// Reads the manifest in the directory of each of `files`. Where the whole directory was asked
-    /// for, or any shard of the set, shards that are not there are missing.
-    fn beside(files: &[PathBuf], whole_directory: bool) -> Self {
+    /// Reads the manifest in the directory of each of `files`. Shards in it that `pattern` stands
+    /// for and that are not there are missing.
+    fn beside(files: &[PathBuf], pattern: &str) -> Self {
         let mut listed = Self::default();
+        let whole_directory = Path::new(pattern).is_dir();
+        let pattern = glob::Pattern::new(pattern).ok();
+        let asked_for = |file: &Path| {
+            whole_directory || pattern.as_ref().is_some_and(|pattern| pattern.matches_path(file))
+        };
         let directories: BTreeSet<&Path> = files.iter().filter_map(|f| f.parent()).collect();
         for directory in directories {
             let path = DatasetManifest::path_in(directory);
@@ -254,7 +261,7 @@ impl Listed {
                 Ok(manifest) => {
                     for shard in manifest.shards {
                         let file = directory.join(&shard.file);
-                        if whole_directory && !file.exists() {
+                        if !file.exists() && asked_for(&file) {
                             listed.missing.push(file);
                         } else {
                             listed.shards.insert(file, shard);
@@ -283,8 +290,10 @@ fn matching_files(pattern: &str) -> Result<Vec<PathBuf>, VerifyError> {
         for entry in fs::read_dir(path).map_err(io)? {
             let name = entry.map_err(io)?.file_name();
             let text = name.to_string_lossy();
-            if text.contains(".tfrecord") && !text.starts_with('.') {
-                files.push(path.join(name));
+            let file = path.join(&name);
+            // A pipe would be waited for.
+            if text.contains(".tfrecord") && !text.starts_with('.') && file.is_file() {
+                files.push(file);
             }
         }
         files.sort_unstable();

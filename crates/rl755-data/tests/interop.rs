@@ -8,14 +8,14 @@ use std::{fs, path::Path};
 use ndarray::array;
 use rl755_data::{EncodedRollout, Rollout, StoredRollout, record::RecordReader, verify};
 use rl755_env::Space;
-use rl755_run::Silent;
+use rl755_run::{Interrupt, Silent};
 use support::*;
 
 /// The record of a golden file, which data-schemas/write_with_tensorflow.py wrote with TensorFlow
 /// 2.21.0. The values are exact.
 fn golden(name: &str) -> Vec<u8> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
-    assert!(verify(path.to_str().unwrap(), 1, &Silent).unwrap().is_clean());
+    assert!(verify(path.to_str().unwrap(), 1, &Silent, &Interrupt::new()).unwrap().is_clean());
     let bytes = fs::read(path).unwrap();
     RecordReader::new(&bytes[..]).next_record().unwrap().unwrap()
 }

@@ -215,7 +215,11 @@ fn parts_in_any_order_give_the_dataset_of_one_part() {
     let rollout: EncodedRollout = parts.rollout(9).unwrap();
     assert_eq!(rollout.latents[[3, 0]], 9.0);
     let pattern = parts.directory().to_str().unwrap();
-    assert!(rl755_data::verify(pattern, 1, &rl755_run::Silent).unwrap().is_clean());
+    assert!(
+        rl755_data::verify(pattern, 1, &rl755_run::Silent, &rl755_run::Interrupt::new())
+            .unwrap()
+            .is_clean()
+    );
 }
 
 #[test]
@@ -239,9 +243,20 @@ fn a_part_goes_on_where_it_was_and_mends_damage() {
     assert_eq!(remaining, [1]);
     let busy = EncodedPart::begin(config.clone(), source.clone(), encoder()).unwrap_err();
     assert!(busy.to_string().contains("another process is at work on part 0 of 1"), "{busy}");
+    // Nor does another plan take its shards away, ...
+    let other = PartConfig { num_outer_shards: 3, num_sub_shards: 1, ..config.clone() };
+    let other = EncodedPart::begin(other, source.clone(), encoder()).unwrap_err();
+    assert!(
+        other.to_string().contains("another process writes another encoded dataset"),
+        "{other}"
+    );
     drop(part);
     encode_part(directory.path(), "out", (1, 3), 0).unwrap();
     assert_eq!(files(whole.directory()), before);
+    // ... and the dataset that is read is not written over.
+    let raw = PartConfig { out_dir: directory.path().join("data"), ..config.clone() };
+    let raw = EncodedPart::begin(raw, source.clone(), encoder()).unwrap_err();
+    assert!(raw.to_string().contains("already holds the raw dataset `stripes`"), "{raw}");
     // Another encoder: nothing of the old one is kept.
     let other = EncoderSource { digest: digest_bytes(b"others"), ..encoder() };
     let part = EncodedPart::begin(config, source, other).unwrap();

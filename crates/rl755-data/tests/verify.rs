@@ -12,11 +12,11 @@ use rl755_data::{
     record::RecordReader,
     verify,
 };
-use rl755_run::{Silent, write_record};
+use rl755_run::{Interrupt, Silent, write_record};
 use support::*;
 
 fn check(pattern: &Path) -> VerifyReport {
-    verify(pattern.to_str().unwrap(), 2, &Silent).unwrap()
+    verify(pattern.to_str().unwrap(), 2, &Silent, &Interrupt::new()).unwrap()
 }
 
 /// A shard of two rollouts of 4 steps, without a manifest beside it.
@@ -162,17 +162,32 @@ fn files_are_compared_with_the_manifest_beside_them() {
     fs::write(shard(0), &second).unwrap();
     assert!(!check(&pattern).is_clean());
     fs::remove_file(shard(0)).unwrap();
-    let report = check(&data);
-    assert!(matches!(report.problems[..], [ref p] if matches!(p.fault, Fault::Missing)));
-    assert!(!report.is_mostly_bad() && report.files == 3);
+    for asked_for in [&data, &pattern] {
+        let report = check(asked_for);
+        assert!(matches!(report.problems[..], [ref p] if matches!(p.fault, Fault::Missing)));
+        assert!(!report.is_mostly_bad() && report.files == 3);
+    }
+    // One that was not asked for is not missed.
+    assert!(check(&data.join("stripes.tfrecord-0000[12]-*")).is_clean());
     fs::write(data.join("dataset.json"), "{").unwrap();
     assert!(matches!(check(&data).problems[..], [ref p] if matches!(p.fault, Fault::Manifest(_))));
 }
 
 #[test]
+fn a_request_to_stop_ends_it() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("a.tfrecord"), small_shard(directory.path())).unwrap();
+    let interrupt = Interrupt::new();
+    interrupt.raise();
+    let pattern = directory.path().join("*.tfrecord");
+    let stopped = verify(pattern.to_str().unwrap(), 1, &Silent, &interrupt);
+    assert!(matches!(stopped, Err(VerifyError::Interrupted)));
+}
+
+#[test]
 fn a_pattern_that_matches_nothing_is_an_error() {
     let directory = tempfile::tempdir().unwrap();
-    let error = |pattern: &str| verify(pattern, 1, &Silent).unwrap_err();
+    let error = |pattern: &str| verify(pattern, 1, &Silent, &Interrupt::new()).unwrap_err();
     let nothing = directory.path().join("*.tfrecord*");
     assert!(matches!(error(nothing.to_str().unwrap()), VerifyError::NothingMatches { .. }));
     assert!(matches!(
@@ -180,5 +195,5 @@ fn a_pattern_that_matches_nothing_is_an_error() {
         VerifyError::NothingMatches { .. }
     ));
     assert!(matches!(error("a/***/b"), VerifyError::Pattern { .. }));
-    assert!(matches!(verify("x", 0, &Silent), Err(VerifyError::NoThreads)));
+    assert!(matches!(verify("x", 0, &Silent, &Interrupt::new()), Err(VerifyError::Setting(_))));
 }

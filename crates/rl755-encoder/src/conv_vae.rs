@@ -39,6 +39,9 @@ pub(crate) struct Shape {
 const DOWN: Kernel = kernel(4, 2);
 const UP: [Kernel; 3] = [kernel(5, 2), kernel(5, 2), kernel(6, 2)];
 
+/// The most channels and latent numbers: with more, a slip of the finger would take all memory.
+const MOST: usize = 65_536;
+
 /// Hyper-parameters of the convolutional VAEs, `vae-64` and `vae-96`.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ConvVaeConfig {
@@ -51,11 +54,14 @@ pub(crate) struct ConvVaeConfig {
 impl ConvVaeConfig {
     pub(crate) fn check(&self, name: &str) -> Result<(), EncoderError> {
         let wrong = |reason: String| Err(EncoderError::Config { encoder: name.to_owned(), reason });
-        if self.latent_size == 0 {
-            return wrong("latent_size is 0; it must be at least 1".to_owned());
+        let sizes = 1..=MOST;
+        if !sizes.contains(&self.latent_size) {
+            let size = self.latent_size;
+            return wrong(format!("latent_size is {size}; it must be from 1 to {MOST}"));
         }
-        if self.channels.contains(&0) {
-            return wrong(format!("channels are {:?}; each must be at least 1", self.channels));
+        if !self.channels.iter().all(|channels| sizes.contains(channels)) {
+            let channels = self.channels;
+            return wrong(format!("channels are {channels:?}; each must be from 1 to {MOST}"));
         }
         for (field, value) in [("beta", self.beta), ("free_nats", self.free_nats)] {
             if !(value.is_finite() && value >= 0.0) {

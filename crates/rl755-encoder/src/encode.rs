@@ -77,8 +77,8 @@ pub fn encode(
     let encoder = registry.load_run(&run, context.device)?;
     let source = EncoderSource {
         name: run.config.model.clone(),
-        path: run.path.clone(),
-        digest: run.digest()?,
+        path: run.run.path().to_owned(),
+        digest: run.run.identity()?.digest,
         latent_width: encoder.latent_size(),
     };
     let digest = source.digest.clone();

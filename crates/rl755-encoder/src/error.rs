@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use rl755_data::{DatasetError, PartError, ShardError};
-use rl755_run::{RunError, TrainingError};
+use rl755_run::{ModelIdentity, RunError, SettingError, TrainingError};
 
 /// An encoder could not be made, trained, loaded or used.
 #[derive(Debug, thiserror::Error)]
@@ -36,27 +36,11 @@ pub enum EncoderError {
         reason: String,
     },
     /// A setting of the stage that cannot be worked with.
-    #[error("{field} is {value}; it must be {expected}")]
-    Setting {
-        /// The setting.
-        field: &'static str,
-        /// Its value.
-        value: String,
-        /// What it must be.
-        expected: &'static str,
-    },
+    #[error(transparent)]
+    Setting(#[from] SettingError),
     /// No encoder of that name is registered.
     #[error(transparent)]
     Unknown(#[from] rl755_run::UnknownName),
-    /// The run has no such checkpoint.
-    #[error("{} has no checkpoint {}", path.display(),
-        number.map(|n| format!("model-{n:03}")).unwrap_or_default())]
-    NoCheckpoint {
-        /// The run directory.
-        path: PathBuf,
-        /// The checkpoint's number; `None` where there is none at all.
-        number: Option<u64>,
-    },
     /// Two things that must fit each other do not.
     #[error("the encoder in {} takes observations {expected}, the dataset has {found}", path.display())]
     Misfit {
@@ -66,6 +50,14 @@ pub enum EncoderError {
         expected: String,
         /// The dataset's space.
         found: String,
+    },
+    /// Latents are those of another encoder.
+    #[error("no checkpoint in {} is the encoder that made the latents, {identity}", path.display())]
+    OtherEncoder {
+        /// The encoder's run directory.
+        path: PathBuf,
+        /// The encoder that is needed.
+        identity: ModelIdentity,
     },
     /// The run directory.
     #[error(transparent)]
@@ -85,12 +77,4 @@ pub enum EncoderError {
     /// A shard of it.
     #[error(transparent)]
     Shard(#[from] ShardError),
-    /// A file that is neither.
-    #[error("{}: {source}", path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// What the file system said.
-        source: std::io::Error,
-    },
 }

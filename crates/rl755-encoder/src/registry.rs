@@ -1,6 +1,6 @@
 //! The encoders that the stages know by name.
 
-use std::path::Path;
+use std::{collections::BTreeMap, path::Path};
 
 use burn::tensor::Device;
 use rl755_env::Space;
@@ -9,8 +9,10 @@ use rl755_run::{Outcome, UnknownName};
 use crate::{
     EncoderError, EncoderModel, Identity, ObservationEncoder, StageContext, TrainEncoderConfig,
     Vae64, Vae96,
+    load::{load, untrained},
+    model_config,
     run::EncoderRun,
-    spec::{EncoderSpec, Spec},
+    training::train,
 };
 
 /// Encoders by name.
@@ -22,13 +24,23 @@ use crate::{
 /// // A crate with an encoder of its own adds it by type: registry.add::<SlotVae>();
 /// ```
 pub struct EncoderRegistry {
-    specs: Vec<Box<dyn EncoderSpec>>,
+    entries: BTreeMap<&'static str, Entry>,
 }
+
+/// What the registry needs of a model, with its type gone.
+struct Entry {
+    default_config: fn() -> Result<serde_json::Value, EncoderError>,
+    train: fn(&TrainEncoderConfig, &Path, bool, &StageContext<'_>) -> Result<Outcome, EncoderError>,
+    load: fn(&EncoderRun, &Device) -> LoadResult,
+    untrained: fn(&serde_json::Value, &Space, &Device) -> LoadResult,
+}
+
+type LoadResult = Result<Box<dyn ObservationEncoder>, EncoderError>;
 
 impl EncoderRegistry {
     /// A registry without encoders.
     pub fn empty() -> Self {
-        Self { specs: Vec::new() }
+        Self { entries: BTreeMap::new() }
     }
 
     /// The encoders of this crate: `identity`, `vae-64`, `vae-96`.
@@ -40,15 +52,19 @@ impl EncoderRegistry {
 
     /// Adds `M` under its name, replacing another of that name.
     pub fn add<M: EncoderModel>(&mut self) -> &mut Self {
-        self.specs.retain(|spec| spec.name() != M::NAME);
-        self.specs.push(Box::new(Spec::<M>::new()));
-        self.specs.sort_by_key(|spec| spec.name());
+        let entry = Entry {
+            default_config: model_config::default_value::<M>,
+            train: train::<M>,
+            load: load::<M>,
+            untrained: untrained::<M>,
+        };
+        self.entries.insert(M::NAME, entry);
         self
     }
 
     /// The names, sorted.
-    pub fn names(&self) -> Vec<String> {
-        self.specs.iter().map(|spec| spec.name().to_owned()).collect()
+    pub fn names(&self) -> Vec<&'static str> {
+        self.entries.keys().copied().collect()
     }
 
     /// The hyper-parameters of the encoder called `name`, with their defaults.
@@ -56,7 +72,7 @@ impl EncoderRegistry {
     /// # Errors
     /// When there is none of that name.
     pub fn default_config(&self, name: &str) -> Result<serde_json::Value, EncoderError> {
-        self.spec(name)?.resolve_config(&serde_json::Value::Null)
+        (self.entry(name)?.default_config)()
     }
 
     /// Trains an encoder in `model_dir`, or, with `resume`, goes on with an earlier training.
@@ -74,7 +90,7 @@ impl EncoderRegistry {
         resume: bool,
         context: &StageContext<'_>,
     ) -> Result<Outcome, EncoderError> {
-        self.spec(&config.model)?.train(config, model_dir, resume, context)
+        (self.entry(&config.model)?.train)(config, model_dir, resume, context)
     }
 
     /// Loads the encoder trained in `model_dir`: its checkpoint of that number, or the newest one
@@ -104,7 +120,7 @@ impl EncoderRegistry {
         space: &Space,
         device: &Device,
     ) -> Result<Box<dyn ObservationEncoder>, EncoderError> {
-        self.spec(name)?.untrained(config, space, device)
+        (self.entry(name)?.untrained)(config, space, device)
     }
 
     pub(crate) fn load_run(
@@ -112,13 +128,14 @@ impl EncoderRegistry {
         run: &EncoderRun,
         device: &Device,
     ) -> Result<Box<dyn ObservationEncoder>, EncoderError> {
-        self.spec(&run.config.model)?.load(run, device)
+        (self.entry(&run.config.model)?.load)(run, device)
     }
 
-    fn spec(&self, name: &str) -> Result<&dyn EncoderSpec, EncoderError> {
-        let found = self.specs.iter().find(|spec| spec.name() == name);
-        let found = found.ok_or_else(|| UnknownName::new("encoder", name, self.names()))?;
-        Ok(&**found)
+    fn entry(&self, name: &str) -> Result<&Entry, UnknownName> {
+        self.entries.get(name).ok_or_else(|| {
+            let known = self.names().into_iter().map(str::to_owned).collect();
+            UnknownName::new("encoder", name, known)
+        })
     }
 }
 

@@ -1,12 +1,10 @@
 //! An encoder's run directory: what its manifest must say for the encoder to be loaded.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rl755_env::Space;
 use rl755_nn::OptimizerConfig;
-use rl755_run::{
-    Checkpoints, Digest, Manifest, RunDir, RunError, TrainingConfig, digest_bytes, digest_file,
-};
+use rl755_run::{Checkpoints, ModelIdentity, RunDir, RunError, TrainedRun, TrainingConfig};
 use serde::{Deserialize, Serialize};
 
 use crate::{EncoderError, TrainEncoderConfig};
@@ -57,61 +55,45 @@ impl RunConfig {
 /// A trained encoder on disk.
 #[derive(Clone, Debug)]
 pub(crate) struct EncoderRun {
-    pub(crate) path: PathBuf,
+    pub(crate) run: TrainedRun,
     pub(crate) config: RunConfig,
-    /// Its weights.
-    pub(crate) weights: PathBuf,
 }
 
 impl EncoderRun {
     /// Finds the checkpoint of that number, or the newest one of a finished run, in `path`.
-    pub(crate) fn open(path: &Path, checkpoint: Option<u64>) -> Result<Self, EncoderError> {
-        let manifest = match RunDir::read(path, STAGE) {
-            // A checkpoint that is asked for by its number is as good as it will ever be.
-            Err(RunError::Incomplete { .. }) if checkpoint.is_some() => read_manifest(path)?,
-            manifest => manifest?,
-        };
-        let config = serde_json::from_value(manifest.config).map_err(|e| RunError::Damaged {
-            path: path.join("manifest.json"),
-            reason: format!("config: {e}"),
-        })?;
-        let checkpoints = Checkpoints::new(&path.join("checkpoints"));
-        let directory = match checkpoint {
-            Some(number) => Some(checkpoints.path(number)).filter(|path| path.is_dir()),
-            None => checkpoints.latest().map_err(RunError::io(path))?.map(|(_, path)| path),
-        };
-        let directory = directory.ok_or_else(|| EncoderError::NoCheckpoint {
-            path: path.to_owned(),
-            number: checkpoint,
-        })?;
-        Ok(Self { path: path.to_owned(), config, weights: directory.join("model.safetensors") })
-    }
-
-    /// What tells this encoder from others: its weights, its config and what it takes.
-    pub(crate) fn digest(&self) -> Result<Digest, EncoderError> {
-        let weights = digest_file(&self.weights)
-            .map_err(|source| EncoderError::Io { path: self.weights.clone(), source })?;
-        let RunConfig { model, model_config, observation_space, .. } = &self.config;
-        let content = (weights, model, model_config, observation_space);
-        let text = serde_json::to_vec(&content)
-            .expect("strings, numbers and lists can always be written as JSON");
-        Ok(digest_bytes(&text))
+    pub(crate) fn open(path: &Path, checkpoint: Option<u64>) -> Result<Self, RunError> {
+        let run = TrainedRun::open(path, STAGE, checkpoint)?;
+        Ok(Self { config: run.config()?, run })
     }
 }
 
-/// What tells the encoder in `model_dir` from others, as the manifests of encoded datasets say it:
-/// its checkpoint of that number, or the newest one of a finished training.
+/// Which encoder is in `model_dir`: its checkpoint of that number, or the newest one of a finished
+/// training.
 ///
 /// # Errors
 /// When there is no such run or checkpoint, or the training is not finished (and no checkpoint was
 /// named).
-pub fn encoder_digest(model_dir: &Path, checkpoint: Option<u64>) -> Result<Digest, EncoderError> {
-    EncoderRun::open(model_dir, checkpoint)?.digest()
+pub fn encoder_identity(
+    model_dir: &Path,
+    checkpoint: Option<u64>,
+) -> Result<ModelIdentity, RunError> {
+    TrainedRun::open(model_dir, STAGE, checkpoint)?.identity()
 }
 
-fn read_manifest(path: &Path) -> Result<Manifest, RunError> {
-    let file = path.join("manifest.json");
-    let text = std::fs::read(&file).map_err(RunError::io(&file))?;
-    serde_json::from_slice(&text)
-        .map_err(|e| RunError::Damaged { path: file, reason: e.to_string() })
+/// The newest checkpoint in `model_dir` that is the encoder `identity`: what was trained on an
+/// encoder's latents works with no other encoder.
+///
+/// # Errors
+/// When there is no run of an encoder, it cannot be read, or none of its checkpoints is that one.
+pub fn encoder_checkpoint(model_dir: &Path, identity: &ModelIdentity) -> Result<u64, EncoderError> {
+    RunDir::peek(model_dir, STAGE)?;
+    let checkpoints = Checkpoints::new(&model_dir.join("checkpoints"));
+    let latest = checkpoints.latest().map_err(RunError::io(model_dir))?;
+    for number in (1..=latest.map_or(0, |(number, _)| number)).rev() {
+        let found = checkpoints.path(number).is_dir();
+        if found && encoder_identity(model_dir, Some(number))? == *identity {
+            return Ok(number);
+        }
+    }
+    Err(EncoderError::OtherEncoder { path: model_dir.to_owned(), identity: identity.clone() })
 }

@@ -4,36 +4,41 @@ use std::path::{Path, PathBuf};
 
 use burn::tensor::Device;
 use rl755_data::{Dataset, DatasetError, FrameSampler, FrameSamplerConfig};
-use rl755_nn::{Learner, Losses, first_not_finite, num_parameters};
+use rl755_nn::{Learner, Losses, num_parameters};
 use rl755_run::{
-    Input, Manifest, Metrics, Outcome, Progress, RunDir, RunError, Trainee, TrainingConfig,
-    TrainingError, derive_seed, train as train_loop, write_atomically,
+    Input, Manifest, Metrics, Outcome, Progress, RunDir, RunError, SettingError, Trainee,
+    TrainingConfig, TrainingError, derive_seed, train as train_loop, write_atomically,
 };
 
 use crate::{
     EncoderError, EncoderModel, StageContext, TrainEncoderConfig,
     batches::Batches,
     input_form::InputForm,
+    model_config,
     picture::side_by_side,
     run::{RunConfig, STAGE},
-    spec::parse_config,
     trained::values_of,
     validation::{Validation, tensor},
 };
 
-/// Trains a model of the type `M`, whose hyper-parameters are `model_config`.
+/// Trains a model of the type `M`.
 pub(crate) fn train<M: EncoderModel>(
     config: &TrainEncoderConfig,
-    model_config: serde_json::Value,
     model_dir: &Path,
     resume: bool,
     context: &StageContext<'_>,
 ) -> Result<Outcome, EncoderError> {
-    check(config)?;
+    SettingError::not_zero([
+        ("batch_size", config.batch_size as u64),
+        ("obs_sampled_per_rollout", config.obs_sampled_per_rollout as u64),
+        ("shuffle_buffer", config.shuffle_buffer as u64),
+    ])?;
+    config.optimizer.check()?;
+    config.training.check()?;
     let dataset = Dataset::open(&config.dataset)?;
     dataset.expect_raw()?;
     let space = dataset.manifest().environment.observation_space.clone();
-    let parsed = parse_config::<M>(&model_config)?;
+    let parsed = model_config::parse::<M>(&config.model_config)?;
     let form = InputForm::new(M::NAME, &space, &M::input_space(&parsed, &space)?)?;
     // Makes no weights yet, but says whether the config and the space are sound.
     let parameters = num_parameters(&M::init(&parsed, form.input(), context.device)?);
@@ -42,8 +47,9 @@ pub(crate) fn train<M: EncoderModel>(
     let sampler = FrameSampler::new(dataset.split(&config.split)?, sampler_config(config))?;
     let validation = validation(config, &dataset, context.progress)?;
 
-    let run_config = serde_json::to_value(RunConfig::new(config, model_config, space))
-        .map_err(|e| RunError::Damaged { path: model_dir.into(), reason: e.to_string() })?;
+    let run_config =
+        serde_json::to_value(RunConfig::new(config, model_config::resolved::<M>(&parsed)?, space))
+            .map_err(|e| RunError::Damaged { path: model_dir.into(), reason: e.to_string() })?;
     let input = Input { path: dataset.directory().to_owned(), digest: dataset.digest() };
     let manifest = Manifest::begin(STAGE, M::NAME, config.seed, run_config, vec![input]);
     let mut run = RunDir::begin(model_dir, manifest, resume)?;
@@ -77,28 +83,6 @@ pub(crate) fn train<M: EncoderModel>(
         run.complete(results)?;
     }
     Ok(outcome)
-}
-
-fn check(config: &TrainEncoderConfig) -> Result<(), EncoderError> {
-    for (field, value) in [
-        ("batch_size", config.batch_size),
-        ("obs_sampled_per_rollout", config.obs_sampled_per_rollout),
-        ("shuffle_buffer", config.shuffle_buffer),
-    ] {
-        if value == 0 {
-            let expected = "at least 1";
-            return Err(EncoderError::Setting { field, value: value.to_string(), expected });
-        }
-    }
-    let rate = config.optimizer.learning_rate;
-    if !(rate.is_finite() && rate > 0.0) {
-        return Err(EncoderError::Setting {
-            field: "learning_rate",
-            value: rate.to_string(),
-            expected: "a number above 0",
-        });
-    }
-    Ok(())
 }
 
 fn sampler_config(config: &TrainEncoderConfig) -> FrameSamplerConfig {
@@ -150,7 +134,7 @@ impl<M: EncoderModel> EncoderTrainee<'_, M> {
     /// What validation gives at the end; measured anew where an earlier process trained.
     fn measured(&mut self) -> Result<Vec<(String, f64)>, TrainingError> {
         if self.last.is_none() {
-            let model = self.learner.inference_model();
+            let model = self.learner.checked_model()?;
             self.paint(&model)?;
             self.validate(&model);
         }
@@ -207,18 +191,11 @@ impl<M: EncoderModel> Trainee for EncoderTrainee<'_, M> {
         step: u64,
         metrics: &mut Metrics,
     ) -> Result<Vec<(String, f64)>, TrainingError> {
-        let model = self.learner.inference_model();
+        let model = self.learner.checked_model()?;
         if let Some(picture) = self.paint(&model)? {
             metrics.image(step, "reconstructions", picture.size, &picture.png)?;
         }
-        let values = self.validate(&model);
-        match values.iter().find(|(_, value)| !value.is_finite()) {
-            Some((name, _)) => {
-                let tensor = first_not_finite(&model).unwrap_or_else(|| name.clone());
-                Err(TrainingError::NotFinite { tensor, step })
-            }
-            None => Ok(values),
-        }
+        Ok(self.validate(&model))
     }
 }
 

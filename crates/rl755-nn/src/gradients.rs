@@ -61,7 +61,11 @@ impl<'a> Norm<'a> {
 impl VisitParameter for Norm<'_> {
     fn parameter<const D: usize>(&mut self, path: &str, parameter: &Param<Tensor<D>>) {
         let Some(gradient) = self.gradients.and_then(|g| g.get::<D>(parameter.id)) else { return };
-        let square = f64::from(gradient.square().sum().into_scalar::<f32>());
+        // Row by row first: a sum over millions of numbers at once is split among threads, and
+        // depends on how many there are.
+        let rows = gradient.dims()[0];
+        let squares = gradient.square().reshape([rows as i32, -1]).sum_dim(1);
+        let square = f64::from(squares.sum().into_scalar::<f32>());
         if !square.is_finite() && self.not_finite.is_none() {
             self.not_finite = Some(format!("the gradient of {path}"));
         }

@@ -7,7 +7,7 @@ use burn::{
     optim::{AdamConfig, GradientsParams, ModuleOptimizer},
     tensor::{Device, Tensor},
 };
-use rl755_run::TrainingError;
+use rl755_run::{SettingError, TrainingError, WEIGHTS};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -43,6 +43,20 @@ impl Default for OptimizerConfig {
             epsilon: 1e-8,
             max_gradient_norm: None,
         }
+    }
+}
+
+impl OptimizerConfig {
+    /// Rejects numbers that nothing can be trained with.
+    ///
+    /// # Errors
+    /// When the learning rate is not a number above 0.
+    pub fn check(&self) -> Result<(), SettingError> {
+        let rate = self.learning_rate;
+        if rate.is_finite() && rate > 0.0 {
+            return Ok(());
+        }
+        Err(SettingError::new("learning_rate", rate, "a number above 0"))
     }
 }
 
@@ -126,6 +140,18 @@ impl<M: Module> Learner<M> {
         self.model.valid()
     }
 
+    /// [`inference_model`](Self::inference_model), when all of its weights are numbers. A step looks
+    /// at its loss and gradients; what comes of the weights shows only afterwards.
+    ///
+    /// # Errors
+    /// [`TrainingError::NotFinite`] when the last step spoilt a weight.
+    pub fn checked_model(&self) -> Result<M, TrainingError> {
+        match first_not_finite(&self.model) {
+            Some(tensor) => Err(TrainingError::NotFinite { tensor, step: self.done }),
+            None => Ok(self.inference_model()),
+        }
+    }
+
     /// One step of Adam on what `loss` gives, with random tensors drawn from `seed`.
     ///
     /// Returns `loss`, its parts, and `gradient_norm` (before clipping).
@@ -174,11 +200,7 @@ impl<M: Module> Learner<M> {
     /// [`TrainingError::NotFinite`] when the last step spoilt a weight, or when they cannot be
     /// written.
     pub fn save(&self, directory: &Path) -> Result<(), TrainingError> {
-        // A step looks at its loss and gradients; what comes of the weights shows only now.
-        if let Some(tensor) = first_not_finite(&self.model) {
-            return Err(TrainingError::NotFinite { tensor, step: self.done });
-        }
-        save_weights(&self.model, &directory.join("model.safetensors"))
+        save_weights(&self.checked_model()?, &directory.join(WEIGHTS))
             .map_err(|e| checkpoint(directory, &e))?;
         if self.parameters == 0 {
             return Ok(());
@@ -192,7 +214,7 @@ impl<M: Module> Learner<M> {
     /// # Errors
     /// When they are missing, damaged or of another architecture.
     pub fn load(&mut self, directory: &Path) -> Result<(), TrainingError> {
-        load_weights(&mut self.model, &directory.join("model.safetensors"))
+        load_weights(&mut self.model, &directory.join(WEIGHTS))
             .map_err(|e| checkpoint(directory, &e))?;
         if self.parameters == 0 {
             return Ok(());

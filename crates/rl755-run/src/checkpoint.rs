@@ -1,11 +1,15 @@
 //! Checkpoints under the original's numbering: `model-001`, `model-002`, …
 
 use std::{
+    collections::BTreeMap,
     fs, io,
     path::{Path, PathBuf},
 };
 
-use crate::{AtomicFile, atomic_file::sync_directory};
+use crate::{AtomicFile, Digest, RunError, atomic_file::sync_directory, digest_file};
+
+/// The file of a checkpoint with the digests of the others.
+const DIGESTS: &str = "digests.json";
 
 /// The checkpoints of a run: directories that appear under their name only when complete.
 #[derive(Clone, Debug)]
@@ -69,27 +73,75 @@ impl Checkpoints {
         let temporary =
             self.directory.join(format!(".model-{number:03}.{}-0.tmp", std::process::id()));
         fs::create_dir(&temporary)?;
-        let written = write(&temporary).and_then(|()| Ok(sync_files(&temporary)?));
+        let written = write(&temporary)
+            .and_then(|()| Ok(write_digests(&temporary).and_then(|()| sync_files(&temporary))?));
         if let Err(error) = written {
             remove(&temporary)?;
             return Err(error);
         }
-        remove(&target)?;
+        // A kill between any two of these leaves the old checkpoint or the new one, whole.
+        let old = self.old(number);
+        remove(&old)?;
+        if target.exists() {
+            fs::rename(&target, &old)?;
+        }
         fs::rename(&temporary, &target)?;
         sync_directory(&self.directory)?;
+        remove(&old)?;
         Ok(target)
     }
 
-    /// Removes all checkpoints but the newest `keep`.
+    /// Checks that the files in the directory `checkpoint` are those that were saved. Without its
+    /// list of digests, `digests.json`, there is nothing to check.
     ///
     /// # Errors
-    /// When one cannot be removed.
-    pub fn prune(&self, keep: u64) -> io::Result<()> {
-        let Some((latest, _)) = self.latest()? else { return Ok(()) };
-        for number in 1..=latest.saturating_sub(keep) {
-            remove(&self.path(number))?;
+    /// Names the first file that is missing or was changed.
+    pub fn check(checkpoint: &Path) -> Result<(), RunError> {
+        let list = checkpoint.join(DIGESTS);
+        let text = match fs::read(&list) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            text => text.map_err(RunError::io(&list))?,
+        };
+        let digests: BTreeMap<String, Digest> = serde_json::from_slice(&text)
+            .map_err(|e| RunError::Damaged { path: list, reason: e.to_string() })?;
+        for (file, digest) in digests {
+            let path = checkpoint.join(file);
+            if digest_file(&path).map_err(RunError::io(&path))? != digest {
+                let reason = format!(
+                    "it is not the file that was saved (remove {DIGESTS} to use it anyway)"
+                );
+                return Err(RunError::Damaged { path, reason });
+            }
         }
         Ok(())
+    }
+
+    /// Puts a checkpoint back that was about to be replaced when its process was killed.
+    ///
+    /// # Errors
+    /// When the directory cannot be read or written.
+    pub(crate) fn recover(&self) -> io::Result<()> {
+        let entries = match fs::read_dir(&self.directory) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            entries => entries?,
+        };
+        for entry in entries {
+            let name = entry?.file_name();
+            let number =
+                name.to_str().and_then(|n| n.strip_prefix(".model-")?.strip_suffix(".old"));
+            let Some(number) = number.and_then(|number| number.parse().ok()) else { continue };
+            if self.path(number).exists() {
+                remove(&self.old(number))?;
+            } else {
+                fs::rename(self.old(number), self.path(number))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Where a checkpoint is while another takes its place.
+    fn old(&self, number: u64) -> PathBuf {
+        self.directory.join(format!(".model-{number:03}.old"))
     }
 }
 
@@ -98,6 +150,16 @@ fn remove(directory: &Path) -> io::Result<()> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),
     }
+}
+
+fn write_digests(directory: &Path) -> io::Result<()> {
+    let mut digests = BTreeMap::new();
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        digests.insert(name, digest_file(&entry.path())?);
+    }
+    fs::write(directory.join(DIGESTS), serde_json::to_vec_pretty(&digests)?)
 }
 
 fn sync_files(directory: &Path) -> io::Result<()> {
@@ -133,7 +195,46 @@ mod tests {
         }
         let (number, path) = checkpoints.latest().unwrap().unwrap();
         assert_eq!((number, path.ends_with("model-1000")), (1000, true));
-        checkpoints.prune(2).unwrap();
-        assert!(!checkpoints.path(1).exists() && checkpoints.path(999).exists());
+    }
+
+    #[test]
+    fn a_changed_file_is_named() {
+        let directory = tempfile::tempdir().unwrap();
+        let checkpoints = Checkpoints::new(directory.path());
+        let write = |path: &Path| {
+            fs::write(path.join("weights"), "1")?;
+            fs::write(path.join("state"), "2")
+        };
+        let path = checkpoints.save::<io::Error>(1, write).unwrap();
+        Checkpoints::check(&path).unwrap();
+        fs::write(path.join("weights"), "2").unwrap();
+        let error = Checkpoints::check(&path).unwrap_err().to_string();
+        assert!(error.contains("weights is damaged: it is not the file that was saved"), "{error}");
+        fs::write(path.join("weights"), "1").unwrap();
+        fs::remove_file(path.join("state")).unwrap();
+        assert!(Checkpoints::check(&path).unwrap_err().to_string().contains("state"));
+        fs::remove_file(path.join(DIGESTS)).unwrap();
+        Checkpoints::check(&path).unwrap();
+    }
+
+    #[test]
+    fn a_checkpoint_is_replaced_whole_or_not_at_all() {
+        let directory = tempfile::tempdir().unwrap();
+        let checkpoints = Checkpoints::new(directory.path());
+        let file = checkpoints.path(1).join("n");
+        let save = |text: &'static str| {
+            checkpoints.save::<io::Error>(1, |path| fs::write(path.join("n"), text)).unwrap();
+        };
+        save("old");
+        // Killed after the first renaming.
+        fs::rename(checkpoints.path(1), checkpoints.old(1)).unwrap();
+        checkpoints.recover().unwrap();
+        assert_eq!(fs::read_to_string(&file).unwrap(), "old");
+        save("new");
+        // Killed while the old one was being removed.
+        fs::create_dir(checkpoints.old(1)).unwrap();
+        checkpoints.recover().unwrap();
+        assert_eq!(fs::read_to_string(&file).unwrap(), "new");
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
     }
 }

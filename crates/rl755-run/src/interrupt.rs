@@ -1,11 +1,18 @@
 //! Ctrl-C and SIGTERM as a flag that long work looks at.
 
 use std::{
+    fs, io,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
+    thread,
     time::{Duration, Instant},
+};
+
+use signal_hook::{
+    consts::{SIGHUP, SIGINT, SIGTERM},
+    iterator::Signals,
 };
 
 /// Signals this close together are one request: Ctrl-C reaches a whole process group, and a
@@ -25,21 +32,29 @@ impl Interrupt {
     }
 
     /// A flag that Ctrl-C, SIGTERM and SIGHUP set. A second signal, at least a second later, ends
-    /// the process at once.
+    /// the process at once. A SIGHUP that was ignored, as `nohup` has it, stays so.
     ///
     /// # Errors
-    /// When a handler is already installed in this process.
-    pub fn on_signals() -> Result<Self, ctrlc::Error> {
+    /// When the system refuses the handlers, or a thread that waits for signals.
+    pub fn on_signals() -> io::Result<Self> {
         let interrupt = Self::new();
-        let flag = interrupt.0.clone();
-        let mut first = None;
-        ctrlc::set_handler(move || {
-            flag.store(true, Ordering::SeqCst);
-            let first = *first.get_or_insert_with(Instant::now);
-            if first.elapsed() >= ONE_REQUEST {
-                std::process::exit(130);
+        let mut kinds = vec![SIGINT, SIGTERM];
+        if !is_ignored(SIGHUP) {
+            kinds.push(SIGHUP);
+        }
+        let mut signals = Signals::new(kinds)?;
+        let flag = interrupt.clone();
+        let wait = move || {
+            let mut first = None;
+            for _ in signals.forever() {
+                flag.raise();
+                let first = *first.get_or_insert_with(Instant::now);
+                if first.elapsed() >= ONE_REQUEST {
+                    std::process::exit(130);
+                }
             }
-        })?;
+        };
+        thread::Builder::new().name("signals".to_owned()).spawn(wait)?;
         Ok(interrupt)
     }
 
@@ -52,4 +67,12 @@ impl Interrupt {
     pub fn is_raised(&self) -> bool {
         self.0.load(Ordering::SeqCst)
     }
+}
+
+/// Whether the process was started with `signal` ignored; `false` where the system does not say.
+fn is_ignored(signal: i32) -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    mask & (1 << (signal - 1)) != 0
 }

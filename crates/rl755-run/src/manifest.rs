@@ -2,9 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use crate::{Digest, digest_file};
+use crate::{Digest, RunError, digest_file};
+
+/// The version of the manifest's format.
+pub(crate) const MANIFEST_FORMAT: u32 = 1;
 
 /// Whether a stage finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -73,7 +76,7 @@ impl Manifest {
         inputs: Vec<Input>,
     ) -> Self {
         Self {
-            format: 1,
+            format: MANIFEST_FORMAT,
             made_by: format!("rl755 {}", env!("CARGO_PKG_VERSION")),
             stage: stage.to_owned(),
             name: name.to_owned(),
@@ -84,6 +87,17 @@ impl Manifest {
             seconds: 0.0,
             results: serde_json::Map::new(),
         }
+    }
+
+    /// The config, of the type that the stage writes; the manifest is that of the run in `path`.
+    ///
+    /// # Errors
+    /// When it is of another type.
+    pub fn config_of<T: DeserializeOwned>(&self, path: &Path) -> Result<T, RunError> {
+        T::deserialize(&self.config).map_err(|error| RunError::Damaged {
+            path: path.join("manifest.json"),
+            reason: format!("config: {error}"),
+        })
     }
 
     /// Whether `self` and `other` ask for the same work: the same results must come out.

@@ -12,7 +12,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{AtomicFile, Checkpoints, Manifest, RunLock, Status, write_atomically};
+use crate::{
+    AtomicFile, Checkpoints, Manifest, RunLock, Status, manifest::MANIFEST_FORMAT, write_atomically,
+};
+
+/// The name among a finished run's results of its last checkpoint's number.
+pub(crate) const CHECKPOINT: &str = "checkpoint";
 
 /// A run directory could not be opened or written.
 #[derive(Debug, thiserror::Error)]
@@ -63,6 +68,15 @@ pub enum RunError {
         /// The run directory.
         path: PathBuf,
     },
+    /// The run has no such checkpoint.
+    #[error("{} has no checkpoint {}", path.display(),
+        number.map(|n| format!("model-{n:03}")).unwrap_or_default())]
+    NoCheckpoint {
+        /// The run directory.
+        path: PathBuf,
+        /// The checkpoint's number; `None` where there is none at all.
+        number: Option<u64>,
+    },
     /// A file of the run cannot be understood.
     #[error("{} is damaged: {reason}", path.display())]
     Damaged {
@@ -100,25 +114,26 @@ impl RunDir {
     /// Begins the run that `manifest` describes in `path`, or goes on with it.
     ///
     /// A directory that holds a run is only touched when `resume` is set and the run is of the
-    /// same work.
+    /// same work, or when that run ended before its first checkpoint.
     ///
     /// # Errors
     /// When the directory holds another run, is busy, or cannot be written.
     pub fn begin(path: &Path, manifest: Manifest, resume: bool) -> Result<Self, RunError> {
-        fs::create_dir_all(path).map_err(RunError::io(path))?;
-        let lock = RunLock::try_take(&path.join(".lock"))
-            .map_err(RunError::io(path))?
-            .ok_or_else(|| RunError::Busy { path: path.to_owned() })?;
-        let file = path.join("manifest.json");
-        if !file.exists() {
-            let run = Self { path: path.to_owned(), manifest, _lock: lock };
-            run.write_manifest()?;
-            return Ok(run);
+        let lock = lock(path)?;
+        if !path.join("manifest.json").exists() {
+            return Self::start(path, manifest, lock);
+        }
+        let checkpoints = Checkpoints::new(&path.join("checkpoints"));
+        checkpoints.recover().map_err(RunError::io(path))?;
+        let found = read_manifest(path)?;
+        let saved = checkpoints.latest().map_err(RunError::io(path))?;
+        if found.stage == manifest.stage && found.status == Status::Running && saved.is_none() {
+            // It ended before it had saved anything: nothing is lost, and nothing binds.
+            return Self::start(path, manifest, lock);
         }
         if !resume {
             return Err(RunError::Exists { path: path.to_owned() });
         }
-        let found = read_manifest(path)?;
         if !found.same_work(&manifest) {
             let differs = difference(&found, &manifest);
             return Err(RunError::Changed { path: path.to_owned(), differs });
@@ -127,11 +142,44 @@ impl RunDir {
         Ok(Self { path: path.to_owned(), manifest: found, _lock: lock })
     }
 
+    /// Begins the run that `manifest` describes in `path`, whose results replace those of an
+    /// earlier run of the same stage.
+    ///
+    /// # Errors
+    /// When the directory holds a run of another stage, is busy, or cannot be written.
+    pub fn begin_anew(path: &Path, manifest: Manifest) -> Result<Self, RunError> {
+        match Self::peek(path, &manifest.stage) {
+            Ok(_) | Err(RunError::NotARun { .. }) => {}
+            Err(error) => return Err(error),
+        }
+        let lock = lock(path)?;
+        Self::start(path, manifest, lock)
+    }
+
+    fn start(path: &Path, manifest: Manifest, lock: RunLock) -> Result<Self, RunError> {
+        AtomicFile::clear_temporaries(path, |_| true).map_err(RunError::io(path))?;
+        let run = Self { path: path.to_owned(), manifest, _lock: lock };
+        run.write_manifest()?;
+        Ok(run)
+    }
+
     /// Reads the manifest of a finished run of `stage`, without locking it.
     ///
     /// # Errors
     /// When `path` holds no run, one of another stage, or an unfinished one.
     pub fn read(path: &Path, stage: &str) -> Result<Manifest, RunError> {
+        let manifest = Self::peek(path, stage)?;
+        if manifest.status != Status::Complete {
+            return Err(RunError::Incomplete { path: path.to_owned() });
+        }
+        Ok(manifest)
+    }
+
+    /// Reads the manifest of a run of `stage`, finished or not, without locking it.
+    ///
+    /// # Errors
+    /// When `path` holds no run, or one of another stage.
+    pub fn peek(path: &Path, stage: &str) -> Result<Manifest, RunError> {
         let manifest = read_manifest(path)?;
         if manifest.stage != stage {
             return Err(RunError::WrongStage {
@@ -139,9 +187,6 @@ impl RunDir {
                 found: manifest.stage,
                 expected: stage.to_owned(),
             });
-        }
-        if manifest.status != Status::Complete {
-            return Err(RunError::Incomplete { path: path.to_owned() });
         }
         Ok(manifest)
     }
@@ -175,7 +220,8 @@ impl RunDir {
         self.write_manifest()
     }
 
-    /// Records what came out and marks the run as complete.
+    /// Records what came out, with the number of the last checkpoint, and marks the run as
+    /// complete.
     ///
     /// # Errors
     /// When the manifest cannot be written.
@@ -184,6 +230,10 @@ impl RunDir {
         results: serde_json::Map<String, serde_json::Value>,
     ) -> Result<(), RunError> {
         self.manifest.results = results;
+        let last = self.checkpoints().latest().map_err(RunError::io(&self.path))?;
+        if let Some((number, _)) = last {
+            self.manifest.results.insert(CHECKPOINT.to_owned(), number.into());
+        }
         self.manifest.status = Status::Complete;
         self.write_manifest()
     }
@@ -196,6 +246,13 @@ impl RunDir {
     }
 }
 
+fn lock(path: &Path) -> Result<RunLock, RunError> {
+    fs::create_dir_all(path).map_err(RunError::io(path))?;
+    RunLock::try_take(&path.join(".lock"))
+        .map_err(RunError::io(path))?
+        .ok_or_else(|| RunError::Busy { path: path.to_owned() })
+}
+
 fn read_manifest(path: &Path) -> Result<Manifest, RunError> {
     let file = path.join("manifest.json");
     let text = match fs::read(&file) {
@@ -205,8 +262,14 @@ fn read_manifest(path: &Path) -> Result<Manifest, RunError> {
         }
         Err(source) => return Err(RunError::Io { path: file, source }),
     };
-    serde_json::from_slice(&text)
-        .map_err(|e| RunError::Damaged { path: file, reason: e.to_string() })
+    let damaged = |reason| RunError::Damaged { path: file.clone(), reason };
+    let manifest: Manifest =
+        serde_json::from_slice(&text).map_err(|error| damaged(error.to_string()))?;
+    if manifest.format != MANIFEST_FORMAT {
+        let format = manifest.format;
+        return Err(damaged(format!("format {format}; this program reads {MANIFEST_FORMAT}")));
+    }
+    Ok(manifest)
 }
 
 /// What keeps `new` from going on with `old`, in words.
@@ -249,11 +312,29 @@ mod tests {
     fn a_run_goes_on_only_when_asked_and_unchanged() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("run");
-        drop(RunDir::begin(&path, manifest(1), false).unwrap());
+        drop(RunDir::begin(&path, manifest(2), false).unwrap());
+        // Nothing of that was saved.
+        let run = RunDir::begin(&path, manifest(1), false).unwrap();
+        run.checkpoints().save::<io::Error>(1, |_| Ok(())).unwrap();
+        drop(run);
         assert!(matches!(RunDir::begin(&path, manifest(1), false), Err(RunError::Exists { .. })));
         let changed = RunDir::begin(&path, manifest(2), true).unwrap_err().to_string();
         assert!(changed.contains("batch_size 2, was 1"), "{changed}");
         RunDir::begin(&path, manifest(1), true).unwrap();
+    }
+
+    #[test]
+    fn a_run_that_begins_anew_replaces_only_one_of_its_stage() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path();
+        let mut run = RunDir::begin_anew(path, manifest(1)).unwrap();
+        run.complete(serde_json::Map::new()).unwrap();
+        drop(run);
+        drop(RunDir::begin_anew(path, manifest(2)).unwrap());
+        assert!(matches!(RunDir::read(path, "train"), Err(RunError::Incomplete { .. })));
+        let other = Manifest { stage: "evaluate".to_owned(), ..manifest(1) };
+        let error = RunDir::begin_anew(path, other);
+        assert!(matches!(error, Err(RunError::WrongStage { .. })));
     }
 
     #[test]

@@ -4,7 +4,10 @@ use std::{fs, io, path::Path, time::Instant};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Interrupt, Metrics, MetricsError, Progress, RunDir, RunError, write_atomically};
+use crate::{
+    Checkpoints, Interrupt, Metrics, MetricsError, Progress, RunDir, RunError, SettingError,
+    write_atomically,
+};
 
 /// How long to train and how often to save and log.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -23,6 +26,18 @@ impl TrainingConfig {
     pub fn single_step() -> Self {
         Self { train_steps: 1, save_every_n_steps: 1, log_every_n_steps: 1 }
     }
+
+    /// Rejects numbers that nothing can be trained with.
+    ///
+    /// # Errors
+    /// When one is 0.
+    pub fn check(&self) -> Result<(), SettingError> {
+        SettingError::not_zero([
+            ("train_steps", self.train_steps),
+            ("save_every_n_steps", self.save_every_n_steps),
+            ("log_every_n_steps", self.log_every_n_steps),
+        ])
+    }
 }
 
 /// Training stopped for a reason that is not an interruption.
@@ -38,13 +53,8 @@ pub enum TrainingError {
         step: u64,
     },
     /// A setting that cannot be trained with.
-    #[error("{field} is {value}; it must be at least 1")]
-    NotPositive {
-        /// The setting.
-        field: &'static str,
-        /// Its value.
-        value: u64,
-    },
+    #[error(transparent)]
+    Setting(#[from] SettingError),
     /// A checkpoint cannot be read or written.
     #[error("checkpoint {path}: {reason}")]
     Checkpoint {
@@ -152,10 +162,11 @@ pub fn train(
     progress: &dyn Progress,
     interrupt: &Interrupt,
 ) -> Result<Outcome, TrainingError> {
-    check(config)?;
+    config.check()?;
     let started = Instant::now();
     let mut state = LoopState::default();
     if let Some((_, path)) = run.checkpoints().latest()? {
+        Checkpoints::check(&path)?;
         state = read_state(&path)?;
         trainee.load(&path)?;
         progress.line(&format!("going on from {} at step {}", path.display(), state.step));
@@ -188,6 +199,7 @@ pub fn train(
         {
             // First the metrics: a process that is killed in between logs them again.
             let values = trainee.checkpointed(state.step, &mut metrics)?;
+            check_finite(&values, state.step)?;
             if !values.is_empty() {
                 metrics.log(state.step, &values)?;
             }
@@ -196,19 +208,6 @@ pub fn train(
     };
     run.add_seconds(started.elapsed().as_secs_f64())?;
     Ok(outcome)
-}
-
-fn check(config: &TrainingConfig) -> Result<(), TrainingError> {
-    for (field, value) in [
-        ("train_steps", config.train_steps),
-        ("save_every_n_steps", config.save_every_n_steps),
-        ("log_every_n_steps", config.log_every_n_steps),
-    ] {
-        if value == 0 {
-            return Err(TrainingError::NotPositive { field, value });
-        }
-    }
-    Ok(())
 }
 
 /// One step, logged when its turn has come.
@@ -221,9 +220,7 @@ fn advance(
 ) -> Result<(), TrainingError> {
     let step = state.step + 1;
     let values = trainee.step(step)?;
-    if let Some((tensor, _)) = values.iter().find(|(_, v)| !v.is_finite()) {
-        return Err(TrainingError::NotFinite { tensor: tensor.clone(), step });
-    }
+    check_finite(&values, step)?;
     let note: Vec<String> = values.iter().map(|(n, v)| format!("{n} {v:.4}")).collect();
     progress.note(&note.join("  "));
     if state.count == 0 {
@@ -242,6 +239,13 @@ fn advance(
         state.count = 0;
     }
     Ok(())
+}
+
+fn check_finite(values: &[(String, f64)], step: u64) -> Result<(), TrainingError> {
+    match values.iter().find(|(_, value)| !value.is_finite()) {
+        Some((tensor, _)) => Err(TrainingError::NotFinite { tensor: tensor.clone(), step }),
+        None => Ok(()),
+    }
 }
 
 fn save(

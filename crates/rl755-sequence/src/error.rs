@@ -1,9 +1,7 @@
 //! What goes wrong with sequence models.
 
-use std::path::PathBuf;
-
 use rl755_data::DatasetError;
-use rl755_run::{RunError, TrainingError};
+use rl755_run::{RunError, SettingError, TrainingError};
 
 /// A sequence model could not be made, trained, loaded or used.
 #[derive(Debug, thiserror::Error)]
@@ -22,25 +20,9 @@ pub enum SequenceError {
     /// A prediction was asked for before the first step.
     #[error("predict was called before the first step")]
     NothingSeen,
-    /// A setting of the training that makes no sense.
-    #[error("{field} is {value}; it must be {expected}")]
-    Setting {
-        /// The setting.
-        field: &'static str,
-        /// Its value.
-        value: String,
-        /// What it must be.
-        expected: &'static str,
-    },
-    /// The run has no such checkpoint.
-    #[error("{} has no checkpoint {}", run.display(),
-        number.map_or_else(String::new, |n| format!("model-{n:03}")))]
-    NoCheckpoint {
-        /// The run directory.
-        run: PathBuf,
-        /// The checkpoint; `None` when there is none at all.
-        number: Option<u64>,
-    },
+    /// A setting that cannot be worked with.
+    #[error(transparent)]
+    Setting(#[from] SettingError),
     /// The model's config has an unknown field or a bad value.
     #[error("config of {model}: {reason}")]
     Config {

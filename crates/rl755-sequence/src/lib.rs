@@ -34,7 +34,7 @@ pub use model::{SequenceModel, Session};
 pub use network::{SequenceBatch, SequenceNetwork, Sizes};
 pub use null::{NullCell, NullConfig, NullNetwork};
 pub use registry::SequenceRegistry;
-pub use run::SequenceRunConfig;
+pub use run::{SequenceRunConfig, sequence_identity};
 pub use train_config::TrainSequenceConfig;
 pub use trained::trained;
 pub use transformer::{Transformer, TransformerCell, TransformerConfig, TransformerMemory};

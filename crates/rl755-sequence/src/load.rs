@@ -4,6 +4,7 @@ use std::path::Path;
 
 use burn::tensor::Device;
 use rl755_nn::load_weights;
+use rl755_run::WEIGHTS;
 
 use crate::{
     SequenceError, SequenceModel, SequenceNetwork, SequenceRunConfig, model_config,
@@ -18,6 +19,6 @@ pub(crate) fn load<N: SequenceNetwork>(
 ) -> Result<Box<dyn SequenceModel>, SequenceError> {
     let model_config = model_config::parse::<N>(&config.model_config)?;
     let mut network = N::init(&model_config, &config.sizes, device)?;
-    load_weights(&mut network, &checkpoint.join("model.safetensors"))?;
+    load_weights(&mut network, &checkpoint.join(WEIGHTS))?;
     Ok(trained(&network, config.sizes, config.difference_targets))
 }

@@ -24,10 +24,11 @@ pub(crate) fn default_value<N: SequenceNetwork>() -> Result<serde_json::Value, S
     resolved::<N>(&N::Config::default())
 }
 
-/// Checks that `value` is at least 1.
-pub(crate) fn positive(model: &str, field: &str, value: usize) -> Result<(), SequenceError> {
-    if value == 0 {
-        return Err(SequenceError::config(model, format!("{field} is 0; it must be at least 1")));
+/// Checks that `value` is from 1 to 65,536: with more, a slip of the finger would take all memory.
+pub(crate) fn check_size(model: &str, field: &str, value: usize) -> Result<(), SequenceError> {
+    const MOST: usize = 65_536;
+    if (1..=MOST).contains(&value) {
+        return Ok(());
     }
-    Ok(())
+    Err(SequenceError::config(model, format!("{field} is {value}; it must be from 1 to {MOST}")))
 }

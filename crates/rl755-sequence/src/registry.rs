@@ -4,11 +4,11 @@ use std::{collections::BTreeMap, path::Path};
 
 use burn::tensor::Device;
 use rl755_nn::OptimizerConfig;
-use rl755_run::{Outcome, UnknownName};
+use rl755_run::{Outcome, TrainedRun, UnknownName};
 
 use crate::{
     MdnRnn, NullNetwork, SequenceError, SequenceModel, SequenceNetwork, SequenceRunConfig,
-    StageContext, TrainSequenceConfig, Transformer, load::load, model_config, run::SequenceRun,
+    StageContext, TrainSequenceConfig, Transformer, load::load, model_config, run::STAGE,
     train::train,
 };
 
@@ -107,8 +107,9 @@ impl SequenceRegistry {
         checkpoint: Option<u64>,
         device: &Device,
     ) -> Result<Box<dyn SequenceModel>, SequenceError> {
-        let run = SequenceRun::open(model_dir, checkpoint)?;
-        (self.entry(&run.config.model)?.load)(&run.config, &run.checkpoint, device)
+        let run = TrainedRun::open(model_dir, STAGE, checkpoint)?;
+        let config: SequenceRunConfig = run.config()?;
+        (self.entry(&config.model)?.load)(&config, run.checkpoint(), device)
     }
 
     fn entry(&self, name: &str) -> Result<&Entry, UnknownName> {

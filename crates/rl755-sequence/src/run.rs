@@ -1,12 +1,12 @@
 //! A sequence model's run directory: what its manifest must say for the model to be loaded.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rl755_nn::OptimizerConfig;
-use rl755_run::{Checkpoints, Digest, Manifest, RunDir, RunError, TrainingConfig};
+use rl755_run::{Digest, ModelIdentity, RunDir, RunError, TrainedRun, TrainingConfig};
 use serde::{Deserialize, Serialize};
 
-use crate::{SequenceError, Sizes};
+use crate::Sizes;
 
 /// The name of the stage in manifests.
 pub(crate) const STAGE: &str = "train-sequence";
@@ -49,53 +49,25 @@ impl SequenceRunConfig {
     ///
     /// # Errors
     /// When there is no run of this stage, or its manifest is damaged.
-    pub fn read(model_dir: &Path) -> Result<Self, SequenceError> {
-        let manifest = match RunDir::read(model_dir, STAGE) {
-            Err(RunError::Incomplete { .. }) => read_manifest(model_dir)?,
-            manifest => manifest?,
-        };
-        Self::of(model_dir, manifest)
+    pub fn read(model_dir: &Path) -> Result<Self, RunError> {
+        RunDir::peek(model_dir, STAGE)?.config_of(model_dir)
     }
 
-    fn of(model_dir: &Path, manifest: Manifest) -> Result<Self, SequenceError> {
-        serde_json::from_value(manifest.config).map_err(|error| {
-            let path = model_dir.join("manifest.json");
-            RunError::Damaged { path, reason: format!("config: {error}") }.into()
-        })
+    /// The encoder that made the latents.
+    pub fn encoder_identity(&self) -> ModelIdentity {
+        ModelIdentity { name: self.encoder.clone(), digest: self.encoder_digest.clone() }
     }
 }
 
-/// A trained sequence model on disk.
-#[derive(Clone, Debug)]
-pub(crate) struct SequenceRun {
-    pub(crate) config: SequenceRunConfig,
-    /// The directory of the checkpoint.
-    pub(crate) checkpoint: PathBuf,
-}
-
-impl SequenceRun {
-    /// Finds the checkpoint of that number, or the newest one of a finished run, in `model_dir`.
-    pub(crate) fn open(model_dir: &Path, number: Option<u64>) -> Result<Self, SequenceError> {
-        let manifest = match RunDir::read(model_dir, STAGE) {
-            // A checkpoint that is asked for by its number is as good as it will ever be.
-            Err(RunError::Incomplete { .. }) if number.is_some() => read_manifest(model_dir)?,
-            manifest => manifest?,
-        };
-        let config = SequenceRunConfig::of(model_dir, manifest)?;
-        let checkpoints = Checkpoints::new(&model_dir.join("checkpoints"));
-        let checkpoint = match number {
-            Some(number) => Some(checkpoints.path(number)).filter(|path| path.is_dir()),
-            None => checkpoints.latest().map_err(RunError::io(model_dir))?.map(|(_, path)| path),
-        };
-        let checkpoint = checkpoint
-            .ok_or_else(|| SequenceError::NoCheckpoint { run: model_dir.to_owned(), number })?;
-        Ok(Self { config, checkpoint })
-    }
-}
-
-fn read_manifest(model_dir: &Path) -> Result<Manifest, RunError> {
-    let path = model_dir.join("manifest.json");
-    let text = std::fs::read(&path).map_err(RunError::io(&path))?;
-    serde_json::from_slice(&text)
-        .map_err(|error| RunError::Damaged { path, reason: error.to_string() })
+/// Which sequence model is in `model_dir`: its checkpoint of that number, or the newest one of a
+/// finished training.
+///
+/// # Errors
+/// When there is no such run or checkpoint, or the training is not finished (and no checkpoint was
+/// named).
+pub fn sequence_identity(
+    model_dir: &Path,
+    checkpoint: Option<u64>,
+) -> Result<ModelIdentity, RunError> {
+    TrainedRun::open(model_dir, STAGE, checkpoint)?.identity()
 }

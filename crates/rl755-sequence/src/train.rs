@@ -4,10 +4,10 @@ use std::path::Path;
 
 use burn::tensor::Device;
 use rl755_data::{Dataset, DatasetError, Split, WindowSampler, WindowSamplerConfig};
-use rl755_nn::{Learner, OptimizerConfig, num_parameters};
+use rl755_nn::{Learner, num_parameters};
 use rl755_run::{
-    Input, Manifest, Metrics, Outcome, Progress, RunDir, RunError, Trainee, TrainingConfig,
-    TrainingError, derive_seed, train as train_loop,
+    Input, Manifest, Metrics, Outcome, Progress, RunDir, RunError, SettingError, Trainee,
+    TrainingConfig, TrainingError, derive_seed, train as train_loop,
 };
 
 use crate::{
@@ -24,7 +24,12 @@ pub(crate) fn train<N: SequenceNetwork>(
     context: &StageContext<'_>,
 ) -> Result<Outcome, SequenceError> {
     let optimizer = config.optimizer.clone().unwrap_or_else(N::default_optimizer);
-    check(config, &optimizer)?;
+    SettingError::not_zero([
+        ("batch_size", config.batch_size as u64),
+        ("sequence_length", config.sequence_length as u64),
+    ])?;
+    optimizer.check()?;
+    config.training.check()?;
     let dataset = Dataset::open(&config.dataset)?;
     dataset.expect_encoded()?;
     let encoder = dataset.manifest().encoder.as_ref().expect("encoded datasets name an encoder");
@@ -108,36 +113,6 @@ pub(crate) fn train<N: SequenceNetwork>(
     Ok(outcome)
 }
 
-fn check(config: &TrainSequenceConfig, optimizer: &OptimizerConfig) -> Result<(), SequenceError> {
-    for (field, value) in
-        [("batch_size", config.batch_size), ("sequence_length", config.sequence_length)]
-    {
-        if value == 0 {
-            let expected = "at least 1";
-            return Err(SequenceError::Setting { field, value: value.to_string(), expected });
-        }
-    }
-    let TrainingConfig { train_steps, save_every_n_steps, log_every_n_steps } = config.training;
-    for (field, value) in [
-        ("train_steps", train_steps),
-        ("save_every_n_steps", save_every_n_steps),
-        ("log_every_n_steps", log_every_n_steps),
-    ] {
-        if value == 0 {
-            return Err(TrainingError::NotPositive { field, value }.into());
-        }
-    }
-    let rate = optimizer.learning_rate;
-    if !(rate.is_finite() && rate > 0.0) {
-        return Err(SequenceError::Setting {
-            field: "learning_rate",
-            value: rate.to_string(),
-            expected: "a number above 0",
-        });
-    }
-    Ok(())
-}
-
 /// Batches of `split` whose order and draws derive from `label`.
 fn batches(
     config: &TrainSequenceConfig,
@@ -201,7 +176,7 @@ impl<N: SequenceNetwork> SequenceTrainee<'_, N> {
     /// What validation gives at the end; measured anew where an earlier process trained.
     fn measured(&mut self) -> Result<Vec<(String, f64)>, TrainingError> {
         if self.last.is_none() {
-            let network = self.learner.inference_model();
+            let network = self.learner.checked_model()?;
             self.dream(&network)?;
             self.validate(&network);
         }
@@ -244,7 +219,7 @@ impl<N: SequenceNetwork> Trainee for SequenceTrainee<'_, N> {
         step: u64,
         metrics: &mut Metrics,
     ) -> Result<Vec<(String, f64)>, TrainingError> {
-        let network = self.learner.inference_model();
+        let network = self.learner.checked_model()?;
         for (name, picture) in self.dream(&network)? {
             metrics.image(step, name, picture.size, &picture.png)?;
         }

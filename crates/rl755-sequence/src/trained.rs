@@ -2,7 +2,7 @@
 
 use ndarray::{Array2, ArrayView2, Axis};
 use rayon::prelude::*;
-use rl755_run::Random;
+use rl755_run::{Random, SettingError};
 
 use crate::{SequenceCell, SequenceError, SequenceModel, SequenceNetwork, Session, Sizes};
 
@@ -117,11 +117,8 @@ impl<C: SequenceCell> Session for Rows<'_, C> {
             });
         }
         if !temperature.is_finite() || temperature < 0.0 {
-            return Err(SequenceError::Setting {
-                field: "temperature",
-                value: temperature.to_string(),
-                expected: "a finite number, 0 or more",
-            });
+            let expected = "a finite number, 0 or more";
+            return Err(SettingError::new("temperature", temperature, expected).into());
         }
         if self.begun.contains(&false) {
             return Err(SequenceError::NothingSeen);

@@ -26,7 +26,7 @@ fn collect_refuses_bad_flags() {
     bad("--num-rollouts 0", "--num-rollouts");
     bad("--num-rollouts -1", "--num-rollouts");
     bad("--num-rollouts 1 --max-steps 0", "--max-steps");
-    bad("--num-rollouts 1 --parallelism 0", "0 is too few");
+    bad("--num-rollouts 1 --parallelism 0", "from 1 to");
     bad("--num-rollouts 1 --environment CarRacing-v2", "did you mean `CarRacing-v3`?");
     bad("--num-rollouts 1 --policy smoth", "did you mean `smooth`?");
     bad("--num-rollouts 1 --device cuda:0", "unexpected argument");
@@ -44,7 +44,7 @@ fn pack_refuses_missing_empty_and_damaged_rollouts() {
     bad("--rollout-dir empty --out-dir new", "empty");
     lab.succeed("collect", "--num-rollouts 3 --max-steps 20 --out-dir rollouts");
     bad("--rollout-dir rollouts --out-dir new --validation-fraction 1.5", "validation_fraction");
-    bad("--rollout-dir rollouts --out-dir new --rollouts-per-tfrecord-file 0", "0 is too few");
+    bad("--rollout-dir rollouts --out-dir new --rollouts-per-tfrecord-file 0", "from 1 to");
     let file = lab.path("rollouts/rollout-0000-000001.tfrecord");
     let mut bytes = fs::read(&file).unwrap();
     bytes.truncate(1000);
@@ -104,8 +104,9 @@ fn train_encoder_refuses_what_it_cannot_train() {
     bad(&format!("{ENCODER} --learning-rate nan"), "not greater than 0");
     bad(&format!("{ENCODER} --model-config {{\"betta\":1}}"), "unknown field `betta`");
     bad(&format!("{ENCODER} --model-config 3"), "no JSON object");
+    bad(&format!("{ENCODER} --model-config {{\"latent_size\":2}}"), "not both");
     bad(&format!("{ENCODER} --device cuda:0"), "--features cuda");
-    bad("--rollouts-dataset dataset --batch-size 0", "0 is too few");
+    bad("--rollouts-dataset dataset --batch-size 0", "from 1 to");
 
     lab.succeed("train-encoder", &format!("{ENCODER} --model-dir encoder"));
     let again = |flags: &str, expected| {
@@ -126,8 +127,11 @@ fn a_shard_that_is_damaged_later_stops_training_and_encoding() {
     let half = bytes.len() / 2;
     bytes[half] ^= 4;
     fs::write(&shard, bytes).unwrap();
+    let damaged = "rollouts.tfrecord-00000-of-00002";
     let encode = "--model encoder --rollouts-dataset dataset --out-dir encoded";
-    check(&lab, "encode", encode, "rollouts.tfrecord-00000-of-00002", Some("encoded/dataset.json"));
+    check(&lab, "encode", encode, damaged, Some("encoded/dataset.json"));
+    let train = ENCODER.replace("--train-steps 1", "--train-steps 50 --model-dir other");
+    check(&lab, "train-encoder", &train, damaged, Some("other/checkpoints/model-050"));
 }
 
 #[test]
@@ -152,6 +156,9 @@ fn later_stages_refuse_inputs_of_another_kind() {
     bad("train-sequence", &long, "encoded");
     let unknown = format!("{sequence} --model-dir new --model mdnrnn");
     bad("train-sequence", &unknown, "did you mean `mdn-rnn`?");
+    lab.succeed("train-encoder", &format!("{ENCODER} --seed 1 --model-dir other"));
+    let other = format!("{sequence} --model-dir new --encoder other");
+    bad("train-sequence", &other, "no checkpoint in other is the encoder that made the latents");
 
     let null = format!("{sequence} --sequence-length 10 --model null --model-dir sequence");
     lab.succeed("train-sequence", &null);
@@ -163,7 +170,8 @@ fn later_stages_refuse_inputs_of_another_kind() {
     bad("train-controller", &format!("{controller} --sigma 0"), "not greater than 0");
     bad("train-controller", &format!("{controller} --controller liner"), "`linear`?");
     bad("evaluate", "--controller encoder --episodes 1 --out-dir new", "train-controller");
-    bad("evaluate", "--policy uniform --episodes 0 --out-dir new", "0 is too few");
+    bad("evaluate", "--policy uniform --out-dir new --environment CarRacing-v4", "`CarRacing-v3`?");
+    bad("evaluate", "--policy uniform --episodes 0 --out-dir new", "from 1 to");
     bad("evaluate", "--policy uniforn --episodes 1 --out-dir new", "did you mean `uniform`?");
 }
 
@@ -178,4 +186,6 @@ fn a_controller_is_not_evaluated_with_models_it_was_not_trained_with() {
     fs::remove_dir_all(lab.path("encoder")).unwrap();
     lab.succeed("train-encoder", &format!("{} --seed 9", flags("train-encoder")));
     check(&lab, "evaluate", flags("evaluate"), "encoder", Some("evaluation/scores.json"));
+    // Nor are scores written over a run of another stage.
+    check(&lab, "evaluate", "--policy uniform --episodes 1 --out-dir sequence", "sequence", None);
 }

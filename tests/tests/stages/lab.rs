@@ -74,6 +74,29 @@ impl Lab {
         self.command(stage, flags).output().unwrap()
     }
 
+    /// Runs a stage that can write no file larger than so many blocks.
+    pub(crate) fn run_limited(&self, blocks: u32, stage: &str, flags: &str) -> Output {
+        let mut command = Command::new("/bin/sh");
+        // With the signal ignored, as children have it then, too, writing gives an error.
+        let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$@\"");
+        command.current_dir(self.directory.path()).args(["-c", &script, "sh"]);
+        command.arg(env!("CARGO_BIN_EXE_stages")).arg(stage).args(flags.split_whitespace());
+        command.output().unwrap()
+    }
+
+    /// Every file in the lab.
+    pub(crate) fn files(&self) -> Vec<PathBuf> {
+        let mut files = Vec::new();
+        let mut directories = vec![self.directory.path().to_owned()];
+        while let Some(directory) = directories.pop() {
+            for entry in fs::read_dir(directory).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() { directories.push(path) } else { files.push(path) }
+            }
+        }
+        files
+    }
+
     /// Runs a stage, which must succeed.
     pub(crate) fn succeed(&self, stage: &str, flags: &str) -> Output {
         let output = self.run(stage, flags);
@@ -98,8 +121,8 @@ impl Lab {
     }
 
     /// The digests of all files below `name` that a stage promises to make the same each time:
-    /// not those with times in them (manifests of runs, TensorBoard logs, optimiser state by
-    /// random ids), nor hidden ones.
+    /// not those with times in them (manifests of runs, TensorBoard logs), with the optimiser's state
+    /// by random ids, or with digests of these, nor hidden ones.
     pub(crate) fn contents(&self, name: &str) -> BTreeMap<PathBuf, Digest> {
         let mut found = BTreeMap::new();
         collect_contents(&self.path(name), Path::new(name), &mut found);
@@ -111,7 +134,7 @@ fn collect_contents(directory: &Path, name: &Path, found: &mut BTreeMap<PathBuf,
     for entry in fs::read_dir(directory).unwrap() {
         let entry = entry.unwrap();
         let (path, file) = (entry.path(), entry.file_name().into_string().unwrap());
-        let varies = ["manifest.json", "parameter_ids.json", "optimizer.burnpack"];
+        let varies = ["manifest.json", "parameter_ids.json", "optimizer.burnpack", "digests.json"];
         if path.is_dir() {
             collect_contents(&path, &name.join(&file), found);
         } else if !file.starts_with("events.")

@@ -4,6 +4,7 @@
 
 mod bad_input;
 mod collect_together;
+mod disk_full;
 mod killed;
 mod lab;
 #[cfg(feature = "tch")]

@@ -65,8 +65,7 @@ pub(crate) fn decide(
         return redo(difference);
     }
     match (record.finished, output) {
-        // It may have been killed between finishing and saying so. Asked again, collect would add
-        // as many rollouts once more.
+        // It may have been killed between finishing and saying so.
         (_, Output::Complete) | (true, Output::None) => Decision::Skip,
         (_, Output::Absent) | (false, Output::None) => Decision::Run,
         (_, Output::Partial) => Decision::Resume,

@@ -15,7 +15,7 @@ use anyhow::Context;
 use rl755_run::Interrupt;
 
 use crate::{
-    child::{POLL, ask_to_stop, describe, peak_memory},
+    child::{POLL, ask_to_stop, describe, peak_memory, was_interrupted},
     workspace,
 };
 
@@ -142,12 +142,15 @@ pub(crate) fn run(
                 done += 1;
                 let seconds = worker.started.elapsed().as_secs();
                 println!("part {part} is done after {seconds} s; {done} of {parts}");
-            } else if !stopping {
+            } else if !(stopping && was_interrupted(status)) {
                 let report = report(&worker, status, command);
-                if queue.take_back(&worker.waiting, worker.device) {
+                if stopping {
+                    failure.get_or_insert_with(|| anyhow::anyhow!(report));
+                } else if queue.take_back(&worker.waiting, worker.device) {
                     eprintln!("{report}\npart {part} goes to another process");
-                } else if failure.is_none() {
-                    failure = Some(anyhow::anyhow!("{report}\nIt was the second attempt"));
+                } else {
+                    let second = || anyhow::anyhow!("{report}\nIt was the second attempt");
+                    failure.get_or_insert_with(second);
                 }
             }
         }

@@ -15,7 +15,7 @@ use super::{
     stage::{GoesOn, Stage},
     summary::{Line, Outcome, bytes, duration},
 };
-use crate::{child, command::INTERRUPTED, workspace};
+use crate::{child, workspace};
 
 /// How a run of the pipeline ended, when nothing failed.
 pub(crate) enum Ended {
@@ -172,8 +172,7 @@ impl Runner {
         let ended = child::run(&mut command, &self.interrupt)
             .with_context(|| format!("cannot start {shown}"))?;
         let child::Ended { status, seconds, peak_memory } = ended;
-        let interrupted = status.code() == Some(i32::from(INTERRUPTED))
-            || (self.interrupt.is_raised() && !status.success());
+        let interrupted = child::was_interrupted(status);
         if !status.success() && !interrupted {
             bail!(
                 "{} {}\n  its command: {shown}\n  to go on with the pipeline: {}",
@@ -226,6 +225,10 @@ impl Runner {
                 add("--device", self.devices.name(slot));
                 self.parallelism.iter().for_each(|n| add("--threads", n.to_string()));
             }
+        }
+        if stage == Stage::Collect {
+            // Asked again after a kill, it must not add as many rollouts once more.
+            arguments.push("--once".to_owned());
         }
         if split.outer > 1 {
             // Several progress bars at once would draw over each other.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use rl755_data::{CollectConfig, collect};
 use rl755_run::Outcome;
 
-use crate::{Desk, Plugins, Stage, stage::print, training_flags::at_least_1};
+use crate::{Desk, Plugins, Stage, flag_values::threads, stage::print};
 
 /// Collect rollouts of an environment under a random policy
 ///
@@ -24,7 +24,7 @@ pub struct Collect {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     num_rollouts: u64,
     /// Rollouts at a time [default: one for each core]
-    #[arg(long, value_name = "N", value_parser = at_least_1)]
+    #[arg(long, value_name = "N", value_parser = threads)]
     parallelism: Option<usize>,
     /// The longest a rollout gets, in steps
     #[arg(long, default_value_t = 1000, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
@@ -35,6 +35,10 @@ pub struct Collect {
     /// What tracks, starts and actions are drawn from
     #[arg(long, default_value_t = 0, value_name = "N")]
     seed: u64,
+    /// Do nothing where a collection with the same flags is complete, instead of adding as many
+    /// rollouts again; for scripts that are started again after a failure
+    #[arg(long)]
+    once: bool,
 }
 
 impl Stage for Collect {
@@ -50,6 +54,7 @@ impl Stage for Collect {
             max_steps: self.max_steps,
             out_dir: self.out_dir,
             seed: self.seed,
+            once: self.once,
         };
         let report = collect(
             &config,
@@ -60,6 +65,14 @@ impl Stage for Collect {
         )?;
         if report.interrupted {
             return Ok(Outcome::Interrupted { step: report.resumed + report.collected });
+        }
+        if report.resumed == config.num_rollouts {
+            let directory = config.out_dir.display();
+            print(&format!(
+                "{} rollouts were in {directory} already (session {})",
+                report.resumed, report.session
+            ))?;
+            return Ok(Outcome::Complete);
         }
         print(&format!(
             "{} rollouts of {} steps in {} (session {}{})",
@@ -72,7 +85,7 @@ impl Stage for Collect {
             } else {
                 String::new()
             }
-        ));
+        ))?;
         Ok(Outcome::Complete)
     }
 }

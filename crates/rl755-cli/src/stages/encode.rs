@@ -7,8 +7,7 @@ use rl755_encoder::{EncodeConfig, StageContext, encode};
 use rl755_run::Outcome;
 
 use crate::{
-    Desk, Plugins, Stage, dataset_flags::check_environment, device::DeviceFlags,
-    training_flags::at_least_1,
+    Desk, Plugins, Stage, dataset_flags::check_environment, device::DeviceFlags, flag_values::count,
 };
 
 /// Turn rollouts of frames into rollouts of latents, sharded over GPUs and jobs
@@ -41,10 +40,10 @@ pub struct Encode {
     #[arg(long, default_value = "encoded", value_name = "NAME")]
     out_name: String,
     /// Shards that this instance writes; there are outer times sub shards in all
-    #[arg(long, default_value_t = 1, value_name = "N", value_parser = at_least_1)]
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = count)]
     num_sub_shards: usize,
     /// Instances that share the work
-    #[arg(long, default_value_t = 1, value_name = "N", value_parser = at_least_1)]
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = count)]
     num_outer_shards: usize,
     /// Which of them this is, from 0
     #[arg(long, default_value_t = 0, value_name = "N")]

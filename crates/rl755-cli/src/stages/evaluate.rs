@@ -2,14 +2,19 @@
 
 use std::path::PathBuf;
 
-use anyhow::bail;
-use rl755_controller::{ControllerError, ControllerRun, EvaluateConfig, Player, evaluate_policy};
+use anyhow::{Context, bail};
+use rl755_controller::{
+    ControllerError, ControllerRun, EvaluateConfig, Evaluation, Player, evaluate_policy,
+};
 use rl755_run::Outcome;
 
 use super::train_controller::stage_context;
 use crate::{
-    Desk, Plugins, Stage, device::DeviceFlags, stage::print, training_flags::at_least_1,
-    world_model_flags::load_world_model,
+    Desk, Plugins, Stage,
+    device::DeviceFlags,
+    flag_values::count,
+    stage::{FROM_THE_BEGINNING, print},
+    world_model::load_world_model,
 };
 
 /// Score a controller, or a policy to compare it with, on tracks it was not trained on
@@ -30,11 +35,12 @@ pub struct Evaluate {
     /// A policy, such as `uniform`, instead of a controller
     #[arg(long, value_name = "NAME")]
     policy: Option<String>,
-    /// The policy's environment; a controller is evaluated where it was trained
-    #[arg(long, default_value = "CarRacing-v3", value_name = "ID")]
-    environment: String,
+    /// The policy's environment; a controller is evaluated where it was trained [default:
+    /// CarRacing-v3]
+    #[arg(long, value_name = "ID", conflicts_with = "controller")]
+    environment: Option<String>,
     /// Episodes
-    #[arg(long, default_value_t = 20, value_name = "N", value_parser = at_least_1)]
+    #[arg(long, default_value_t = 20, value_name = "N", value_parser = count)]
     episodes: usize,
     /// Steps after which an episode is broken off [default: the environment's own limit]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
@@ -43,10 +49,10 @@ pub struct Evaluate {
     #[arg(long, value_name = "DIR")]
     out_dir: PathBuf,
     /// Film the first episode, as WebM, which browsers play
-    #[arg(long, value_name = "FILE", conflicts_with = "policy")]
+    #[arg(long, value_name = "FILE.webm", conflicts_with = "policy", value_parser = webm)]
     video: Option<PathBuf>,
     /// Environments stepped together. The results do not depend on it
-    #[arg(long, default_value_t = 32, value_name = "N", value_parser = at_least_1)]
+    #[arg(long, default_value_t = 32, value_name = "N", value_parser = count)]
     batch_size: usize,
     /// What the tracks are drawn from
     #[arg(long, default_value_t = 0, value_name = "N")]
@@ -58,6 +64,7 @@ pub struct Evaluate {
 impl Stage for Evaluate {
     const NAME: &'static str = "rl755-evaluate";
     const UNIT: &'static str = "episodes";
+    const INTERRUPTED: &'static str = FROM_THE_BEGINNING;
 
     fn run(self, plugins: &Plugins, desk: &Desk) -> anyhow::Result<Outcome> {
         match self.evaluate(plugins, desk) {
@@ -75,28 +82,52 @@ impl Evaluate {
         let config =
             EvaluateConfig { episodes: self.episodes, horizon: self.max_steps, seed: self.seed };
         let context = stage_context(plugins, desk, self.batch_size);
-        let scores = match (&self.controller, &self.policy) {
+        let begin = |subject: &str, environment: &str, inputs| {
+            Evaluation::begin(&self.out_dir, subject, environment, &config, inputs)
+        };
+        let (evaluation, scores) = match (&self.controller, &self.policy) {
             (Some(controller), _) => {
                 let run = ControllerRun::open(controller)?;
                 let encoder = self.encoder.as_ref().unwrap_or(&run.encoder);
                 let sequence = self.sequence.as_ref().or(run.sequence.as_ref());
                 let device = self.device.open()?;
-                let models =
-                    load_world_model(plugins, encoder, sequence.map(|s| s.as_path()), &device)?;
+                let sequence = sequence.map(PathBuf::as_path);
+                let models = load_world_model(plugins, encoder, sequence, &device).context(
+                    "cannot load what the controller was trained with (--encoder and --sequence \
+                     say where it is if it was moved)",
+                )?;
                 let player = Player::new(&run, &models, &context)?;
                 // First the film: what cannot be filmed is told before all episodes are played.
                 if let Some(video) = &self.video {
                     player.film(&config, &context, video)?;
                 }
-                player.evaluate(&config, &context)?
+                let evaluation =
+                    begin(&player.subject(), &run.training.environment, player.inputs())?;
+                (evaluation, player.evaluate(&config, &context)?)
             }
             (None, Some(policy)) => {
-                evaluate_policy(policy, &self.environment, &plugins.policies, &config, &context)?
+                let policies = &plugins.policies;
+                let environment = self.environment.as_deref().unwrap_or("CarRacing-v3");
+                // Wrong names are told before anything is written.
+                let spec = plugins.environments.make(environment)?.spec().clone();
+                policies.make(policy, &spec.action_space, 0)?;
+                let evaluation = begin(&format!("policy {policy}"), environment, vec![])?;
+                let scores = evaluate_policy(policy, environment, policies, &config, &context)?;
+                (evaluation, scores)
             }
             (None, None) => bail!("give --controller or --policy"),
         };
-        scores.write(&self.out_dir)?;
-        print(&scores.to_string());
+        evaluation.finish(&scores)?;
+        print(&scores.to_string())?;
         Ok(())
     }
+}
+
+/// The name of a video: a slip must not overwrite another kind of file.
+fn webm(text: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(text);
+    if path.extension().is_some_and(|extension| extension == "webm") {
+        return Ok(path);
+    }
+    Err("the name of a video ends in .webm".to_owned())
 }

@@ -5,7 +5,11 @@ use std::path::PathBuf;
 use rl755_data::{OnCorrupt, PackConfig, PackError, pack};
 use rl755_run::Outcome;
 
-use crate::{Desk, Plugins, Stage, stage::print, training_flags::at_least_1};
+use crate::{
+    Desk, Plugins, Stage,
+    flag_values::{count, threads},
+    stage::print,
+};
 
 /// Pack collected rollouts into sharded TFRecords and verify them
 ///
@@ -24,10 +28,10 @@ pub struct Pack {
     out_name: String,
     /// Rollouts in each shard [alias: --pickles-per-tfrecord-file]
     #[arg(long, alias = "pickles-per-tfrecord-file", default_value_t = 50, value_name = "N",
-          value_parser = at_least_1)]
+          value_parser = count)]
     rollouts_per_tfrecord_file: usize,
     /// Threads [default: one for each core]
-    #[arg(long, value_name = "N", value_parser = at_least_1)]
+    #[arg(long, value_name = "N", value_parser = threads)]
     parallelism: Option<usize>,
     /// The part of the rollouts, the last ones, kept for validation
     #[arg(long, default_value_t = 0.1, value_name = "F")]
@@ -73,7 +77,7 @@ impl Stage for Pack {
             manifest.shards.len(),
             config.out_dir.display(),
             report.kept
-        ));
+        ))?;
         Ok(Outcome::Complete)
     }
 }

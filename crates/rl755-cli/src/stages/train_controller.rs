@@ -11,8 +11,9 @@ use rl755_run::{Outcome, TrainingConfig};
 use crate::{
     Desk, Plugins, Stage,
     device::DeviceFlags,
-    training_flags::{at_least_1, object, positive},
-    world_model_flags::load_world_model,
+    flag_values::{count, object, positive},
+    stage::WITH_RESUME,
+    world_model::load_world_model,
 };
 
 /// Evolve a controller on [latent, hidden state] with CMA-ES, in the real environment
@@ -38,10 +39,10 @@ pub struct TrainController {
     #[arg(long, value_name = "DIR")]
     model_dir: PathBuf,
     /// Members of a generation
-    #[arg(long, default_value_t = 64, value_name = "N", value_parser = at_least_1)]
+    #[arg(long, default_value_t = 64, value_name = "N", value_parser = count)]
     population: usize,
     /// Episodes of each member in a generation, all members on the same ones
-    #[arg(long, default_value_t = 16, value_name = "N", value_parser = at_least_1)]
+    #[arg(long, default_value_t = 16, value_name = "N", value_parser = count)]
     trials: usize,
     /// Generations
     #[arg(long, default_value_t = 300, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
@@ -63,10 +64,10 @@ pub struct TrainController {
     #[arg(long, default_value_t = 10, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     evaluate_every: u64,
     /// Episodes of an evaluation, none of them trained on
-    #[arg(long, default_value_t = 16, value_name = "N", value_parser = at_least_1)]
+    #[arg(long, default_value_t = 16, value_name = "N", value_parser = count)]
     evaluation_episodes: usize,
     /// Environments stepped together. The results do not depend on it
-    #[arg(long, default_value_t = 32, value_name = "N", value_parser = at_least_1)]
+    #[arg(long, default_value_t = 32, value_name = "N", value_parser = count)]
     batch_size: usize,
     /// A checkpoint every N generations
     #[arg(long, default_value_t = 10, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
@@ -84,6 +85,7 @@ pub struct TrainController {
 impl Stage for TrainController {
     const NAME: &'static str = "rl755-train-controller";
     const UNIT: &'static str = "generations";
+    const INTERRUPTED: &'static str = WITH_RESUME;
 
     fn run(self, plugins: &Plugins, desk: &Desk) -> anyhow::Result<Outcome> {
         let device = self.device.open()?;

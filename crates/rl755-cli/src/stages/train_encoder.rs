@@ -2,16 +2,14 @@
 
 use std::path::PathBuf;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use rl755_encoder::{StageContext, TrainEncoderConfig};
 use rl755_nn::OptimizerConfig;
 use rl755_run::Outcome;
 
 use crate::{
-    Desk, Plugins, Stage,
-    dataset_flags::check_environment,
-    device::DeviceFlags,
-    training_flags::{TrainingFlags, at_least_1},
+    Desk, Plugins, Stage, dataset_flags::check_environment, device::DeviceFlags,
+    flag_values::count, stage::WITH_RESUME, training_flags::TrainingFlags,
 };
 
 /// Train an observation encoder, such as a VAE, on single frames of rollouts
@@ -31,16 +29,16 @@ pub struct TrainEncoder {
     #[arg(long, default_value = "train", value_name = "NAME")]
     split: String,
     /// Observations in a batch
-    #[arg(long, default_value_t = 256, value_name = "N", value_parser = at_least_1)]
+    #[arg(long, default_value_t = 256, value_name = "N", value_parser = count)]
     batch_size: usize,
-    /// Numbers in a latent
-    #[arg(long, default_value_t = 32, value_name = "N", value_parser = at_least_1)]
-    representation_size: usize,
+    /// Numbers in a latent, where the model leaves the choice [default: 32]
+    #[arg(long, value_name = "N", value_parser = count)]
+    representation_size: Option<usize>,
     /// Random observations taken each time a rollout is read
-    #[arg(long, default_value_t = 100, value_name = "N", value_parser = at_least_1)]
+    #[arg(long, default_value_t = 100, value_name = "N", value_parser = count)]
     obs_sampled_per_rollout: usize,
     /// Observations that are shuffled together
-    #[arg(long, default_value_t = 1000, value_name = "N", value_parser = at_least_1)]
+    #[arg(long, default_value_t = 1000, value_name = "N", value_parser = count)]
     shuffle_buffer: usize,
     #[command(flatten)]
     training: TrainingFlags,
@@ -51,6 +49,7 @@ pub struct TrainEncoder {
 impl Stage for TrainEncoder {
     const NAME: &'static str = "rl755-train-encoder";
     const UNIT: &'static str = "steps";
+    const INTERRUPTED: &'static str = WITH_RESUME;
 
     fn run(self, plugins: &Plugins, desk: &Desk) -> anyhow::Result<Outcome> {
         check_environment(&self.rollouts_dataset, self.environment.as_deref())?;
@@ -61,7 +60,11 @@ impl Stage for TrainEncoder {
         if let Some(settings) = model_config.as_object_mut()
             && defaults.get("latent_size").is_some()
         {
-            settings.entry("latent_size").or_insert_with(|| self.representation_size.into());
+            let size = self.representation_size;
+            if size.is_some() && settings.contains_key("latent_size") {
+                bail!("give --representation-size or a latent_size in --model-config, not both");
+            }
+            settings.entry("latent_size").or_insert_with(|| size.unwrap_or(32).into());
         }
         let config = TrainEncoderConfig {
             model: self.model,

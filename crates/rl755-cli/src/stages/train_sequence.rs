@@ -4,16 +4,15 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use ndarray::{Array4, ArrayView2};
-use rl755_encoder::ObservationEncoder;
+use rl755_data::{Dataset, EncoderSource};
+use rl755_encoder::{ObservationEncoder, encoder_checkpoint};
 use rl755_env::{ObservationBuffer, Space};
 use rl755_run::Outcome;
 use rl755_sequence::{DecodeLatents, StageContext, TrainSequenceConfig};
 
 use crate::{
-    Desk, Plugins, Stage,
-    dataset_flags::check_environment,
-    device::DeviceFlags,
-    training_flags::{TrainingFlags, at_least_1},
+    Desk, Plugins, Stage, dataset_flags::check_environment, device::DeviceFlags,
+    flag_values::count, stage::WITH_RESUME, training_flags::TrainingFlags,
 };
 
 /// Train a model that predicts the next latent from the latents and actions so far
@@ -36,10 +35,10 @@ pub struct TrainSequence {
     #[arg(long, default_value = "train", value_name = "NAME")]
     split: String,
     /// Sequences in a batch
-    #[arg(long, default_value_t = 32, value_name = "N", value_parser = at_least_1)]
+    #[arg(long, default_value_t = 32, value_name = "N", value_parser = count)]
     batch_size: usize,
     /// Steps in a sequence
-    #[arg(long, default_value_t = 32, value_name = "N", value_parser = at_least_1)]
+    #[arg(long, default_value_t = 32, value_name = "N", value_parser = count)]
     sequence_length: usize,
     /// Draw latents anew from their posterior for each batch; `false` takes the posterior means
     #[arg(long, default_value_t = true, action = clap::ArgAction::Set, num_args = 0..=1,
@@ -58,6 +57,7 @@ pub struct TrainSequence {
 impl Stage for TrainSequence {
     const NAME: &'static str = "rl755-train-sequence";
     const UNIT: &'static str = "steps";
+    const INTERRUPTED: &'static str = WITH_RESUME;
 
     fn run(self, plugins: &Plugins, desk: &Desk) -> anyhow::Result<Outcome> {
         check_environment(&self.rollouts_dataset, self.environment.as_deref())?;
@@ -65,7 +65,14 @@ impl Stage for TrainSequence {
         let encoder = self
             .encoder
             .as_ref()
-            .map(|run| plugins.encoders.load(run, None, &device))
+            .map(|run| {
+                // Only the encoder that made the latents can show them.
+                let dataset = Dataset::open(&self.rollouts_dataset)?;
+                dataset.expect_encoded()?;
+                let made = dataset.manifest().encoder.as_ref().map(EncoderSource::identity);
+                let checkpoint = made.map(|made| encoder_checkpoint(run, &made)).transpose()?;
+                anyhow::Ok(plugins.encoders.load(run, checkpoint, &device)?)
+            })
             .transpose()
             .context("--encoder")?;
         let defaults = plugins.sequences.default_optimizer(&self.model)?;

@@ -1,10 +1,14 @@
 //! `rl755-verify`.
 
 use anyhow::bail;
-use rl755_data::verify;
+use rl755_data::{VerifyError, verify};
 use rl755_run::Outcome;
 
-use crate::{Desk, Plugins, Stage, stage::print, training_flags::at_least_1};
+use crate::{
+    Desk, Plugins, Stage,
+    flag_values::threads,
+    stage::{FROM_THE_BEGINNING, print},
+};
 
 /// Find corrupted records in sharded TFRecords
 ///
@@ -16,26 +20,30 @@ pub struct Verify {
     #[arg(long, value_name = "PATTERN")]
     pattern: String,
     /// Threads [default: one for each core]
-    #[arg(long, value_name = "N", value_parser = at_least_1)]
+    #[arg(long, value_name = "N", value_parser = threads)]
     parallelism: Option<usize>,
 }
 
 impl Stage for Verify {
     const NAME: &'static str = "rl755-verify";
     const UNIT: &'static str = "files";
+    const INTERRUPTED: &'static str = FROM_THE_BEGINNING;
 
     fn run(self, _plugins: &Plugins, desk: &Desk) -> anyhow::Result<Outcome> {
         let parallelism = self.parallelism.unwrap_or_else(rayon::current_num_threads);
-        let report = verify(&self.pattern, parallelism, &*desk.progress)?;
+        let report = match verify(&self.pattern, parallelism, &*desk.progress, &desk.interrupt) {
+            Err(VerifyError::Interrupted) => return Ok(Outcome::Interrupted { step: 0 }),
+            report => report?,
+        };
         for problem in &report.problems {
-            print(&problem.to_string());
+            print(&problem.to_string())?;
         }
         let files = report.files;
         if report.is_clean() {
             print(&format!(
                 "{files} files with {} records and {} steps are sound",
                 report.records, report.steps
-            ));
+            ))?;
             return Ok(Outcome::Complete);
         }
         let bad = report.bad_files().len();

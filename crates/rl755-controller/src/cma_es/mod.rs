@@ -11,7 +11,7 @@ mod parity;
 mod state_file;
 
 use nalgebra::{DMatrix, DVector};
-use rl755_run::Random;
+use rl755_run::{Random, SettingError};
 use serde::{Deserialize, Serialize};
 
 use distribution::{Distribution, Update};
@@ -72,15 +72,8 @@ pub enum NegativeWeights {
 #[non_exhaustive]
 pub enum CmaEsError {
     /// A setting that nothing can be evolved with.
-    #[error("{field} is {value}; {reason}")]
-    Setting {
-        /// The setting.
-        field: &'static str,
-        /// Its value.
-        value: String,
-        /// What it must be.
-        reason: &'static str,
-    },
+    #[error(transparent)]
+    Setting(#[from] SettingError),
     /// Not one value for each member.
     #[error("{got} values for {population} members")]
     NumValues {
@@ -176,19 +169,16 @@ impl CmaEs {
     /// fewer than 2 members.
     pub fn new(mean: &[f64], config: &CmaEsConfig) -> Result<Self, CmaEsError> {
         let n = mean.len();
-        let setting = |field, value: String, reason| CmaEsError::Setting { field, value, reason };
-        if n == 0 {
-            return Err(setting("dimension", "0".into(), "there is nothing to evolve"));
-        }
+        SettingError::not_zero([("dimension", n as u64)])?;
         if let Some(bad) = mean.iter().find(|x| !x.is_finite()) {
-            return Err(setting("mean", bad.to_string(), "it must be finite"));
+            return Err(SettingError::new("mean", bad, "finite").into());
         }
         if !(config.sigma > 0.0 && config.sigma.is_finite()) {
-            return Err(setting("sigma", config.sigma.to_string(), "it must be above 0"));
+            return Err(SettingError::new("sigma", config.sigma, "a number above 0").into());
         }
         let population = config.population.unwrap_or(4 + (3.0 * (n as f64).ln()) as usize);
         if population < 2 {
-            return Err(setting("population", population.to_string(), "it must be at least 2"));
+            return Err(SettingError::new("population", population, "at least 2").into());
         }
         let config = CmaEsConfig { population: Some(population), ..config.clone() };
         let parameters = Parameters::new(n, population, config.covariance, config.negative_weights);
@@ -206,11 +196,6 @@ impl CmaEs {
             best: None,
         };
         Ok(Self { config, parameters, state })
-    }
-
-    /// What the evolution was begun with, its population filled in.
-    pub fn config(&self) -> &CmaEsConfig {
-        &self.config
     }
 
     /// Numbers in a member.
@@ -241,23 +226,6 @@ impl CmaEs {
     /// The best member so far; `None` before the first generation is told.
     pub fn best(&self) -> Option<&BestMember> {
         self.state.best.as_ref()
-    }
-
-    /// The standard deviation of each number in the next generation.
-    pub fn std_devs(&self) -> Vec<f64> {
-        let variances = match &self.state.distribution {
-            Distribution::Full { covariance, .. } => covariance.diagonal(),
-            Distribution::Diagonal { variances } => variances.clone(),
-        };
-        variances.iter().map(|v| self.state.sigma * v.sqrt()).collect()
-    }
-
-    /// The ratio of the longest to the shortest axis of the distribution.
-    pub fn axis_ratio(&self) -> f64 {
-        match &self.state.distribution {
-            Distribution::Full { axes, .. } => axes.max() / axes.min(),
-            Distribution::Diagonal { variances } => (variances.max() / variances.min()).sqrt(),
-        }
     }
 
     /// The members of the next generation. Asked again before [`tell`](Self::tell), they are the

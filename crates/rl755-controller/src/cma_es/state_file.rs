@@ -94,7 +94,8 @@ impl CmaEs {
             None => Err(damaged(&path, format!("it has no {name}"))),
         };
         let vector = |name: &str| take(name, &[n]).map(DVector::from_vec);
-        let matrix = |name: &str| Ok(DMatrix::from_row_slice(n, n, &take(name, &[n, n])?));
+        let matrix =
+            |name: &str| Ok::<_, CmaEsError>(DMatrix::from_row_slice(n, n, &take(name, &[n, n])?));
 
         let config = counters.config;
         let mean = vector("mean")?;

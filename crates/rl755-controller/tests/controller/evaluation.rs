@@ -1,11 +1,11 @@
 //! Scores and films of finished controllers.
 
 use rl755_controller::{
-    ControllerRun, EvaluateConfig, Player, Resources, Scores, TrackSet, TrainControllerConfig,
-    WorldModel, evaluate_policy, train_controller,
+    ControllerRun, EvaluateConfig, Evaluation, Player, Resources, Scores, TrackSet,
+    TrainControllerConfig, WorldModel, evaluate_policy, train_controller,
 };
 use rl755_data::PolicyRegistry;
-use rl755_run::TrainingConfig;
+use rl755_run::{RunDir, TrainingConfig};
 
 use crate::reach::{ID, Surroundings, world_model};
 
@@ -43,9 +43,22 @@ fn scores_have_the_statistics_of_their_episodes_and_survive_their_file() {
     assert!((scores.standard_error - (variance / 4.0).sqrt()).abs() < 1e-12);
     assert!(scores.episodes.iter().all(|e| e.steps <= 6));
 
-    scores.write(directory.path()).unwrap();
-    let text = std::fs::read(directory.path().join("scores.json")).unwrap();
+    let out = directory.path().join("evaluation");
+    let begin = |out: &std::path::Path| {
+        Evaluation::begin(out, &player.subject(), ID, &config, player.inputs())
+    };
+    let evaluation = begin(&out).unwrap();
+    assert!(RunDir::read(&out, "evaluate").is_err());
+    evaluation.finish(&scores).unwrap();
+    let text = std::fs::read(out.join("scores.json")).unwrap();
     assert_eq!(serde_json::from_slice::<Scores>(&text).unwrap(), scores);
+    let manifest = RunDir::read(&out, "evaluate").unwrap();
+    assert_eq!((manifest.seed, &manifest.config["episodes"]), (3, &4.into()));
+    assert_eq!(manifest.inputs.len(), 3);
+    assert_eq!(manifest.results["mean"], mean);
+    // The controller's own directory is not overwritten.
+    assert!(begin(directory.path()).is_err());
+    ControllerRun::open(directory.path()).unwrap();
     let shown = scores.to_string();
     assert!(shown.contains("Reach-v0") && shown.contains("minus the distance"), "{shown}");
 

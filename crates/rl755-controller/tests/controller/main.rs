@@ -7,4 +7,3 @@ mod evaluation;
 mod reach;
 mod rollouts;
 mod training;
-mod world_model;

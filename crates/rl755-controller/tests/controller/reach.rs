@@ -4,15 +4,13 @@
 use std::path::PathBuf;
 
 use ndarray::{Array2, ArrayView2, Axis, azip, s};
-use rl755_controller::{
-    ControllerRegistry, LoadedModel, ModelIdentity, Resources, StageContext, WorldModel,
-};
+use rl755_controller::{ControllerRegistry, LoadedModel, Resources, StageContext, WorldModel};
 use rl755_encoder::{EncoderError, ObservationEncoder, Representation};
 use rl755_env::{
     Env, EnvError, EnvRegistry, EnvSpec, ObservationBuffer, ObservationMut, ObservationRef, Space,
     Step,
 };
-use rl755_run::{Input, Interrupt, Random, Silent, digest_bytes};
+use rl755_run::{Input, Interrupt, ModelIdentity, Random, Silent, digest_bytes};
 use rl755_sequence::{SequenceError, SequenceModel, Session};
 
 pub(crate) const ID: &str = "Reach-v0";

@@ -6,7 +6,7 @@ use rl755_controller::{
     Rollouts, WorldModel,
 };
 use rl755_env::{Env, ObservationBuffer};
-use rl755_run::{Interrupt, Random, Silent};
+use rl755_run::{Interrupt, Random};
 
 use crate::reach::{ID, Reach, Surroundings, world_model};
 
@@ -83,7 +83,7 @@ fn every_batch_and_number_of_threads_gives_the_episodes_played_one_by_one() {
             rollouts.set_limits(limits);
             // Twice: environments are reused.
             for _ in 0..2 {
-                let found = rollouts.play(&tasks, &Silent, &Interrupt::new()).unwrap();
+                let found = rollouts.play(&tasks, &|_| (), &Interrupt::new()).unwrap();
                 assert_eq!(found, expected, "batch {batch}, threads {threads}, groups {groups}");
             }
         }
@@ -120,7 +120,7 @@ fn finished_episodes_cost_nothing() {
     let resources = (Resources { batch: 8, threads: 1, groups: 1 }, tasks.len());
     let mut rollouts =
         Rollouts::new(&surroundings.environments, ID, &models, &controller, resources).unwrap();
-    let episodes = rollouts.play(&tasks, &Silent, &Interrupt::new()).unwrap();
+    let episodes = rollouts.play(&tasks, &|_| (), &Interrupt::new()).unwrap();
     let steps: u32 = episodes.iter().map(|e| e.steps).sum();
     assert_eq!(controller.0.into_inner(), steps as usize);
 }
@@ -136,9 +136,9 @@ fn a_request_to_stop_ends_the_episodes() {
         Rollouts::new(&surroundings.environments, ID, &models, &*controller, resources).unwrap();
     let interrupt = Interrupt::new();
     interrupt.raise();
-    let error = rollouts.play(&tasks, &Silent, &interrupt).unwrap_err();
+    let error = rollouts.play(&tasks, &|_| (), &interrupt).unwrap_err();
     assert_eq!(error.to_string(), "interrupted");
-    assert!(rollouts.play(&tasks, &Silent, &Interrupt::new()).is_ok());
+    assert!(rollouts.play(&tasks, &|_| (), &Interrupt::new()).is_ok());
 }
 
 #[test]
@@ -156,6 +156,6 @@ fn what_does_not_fit_together_is_refused() {
 
     let mut rollouts = Rollouts::new(environments, ID, &models, &*controller, resources).unwrap();
     let tasks = [EpisodeTask { parameters: &members[0][1..], seed: 1 }];
-    let text = rollouts.play(&tasks, &Silent, &Interrupt::new()).unwrap_err().to_string();
+    let text = rollouts.play(&tasks, &|_| (), &Interrupt::new()).unwrap_err().to_string();
     assert!(text.contains("the controller has 6, a member has 5"), "{text}");
 }

@@ -128,6 +128,7 @@ pub(crate) fn config(out_dir: &Path) -> CollectConfig {
         max_steps: 8,
         out_dir: out_dir.to_owned(),
         seed: 1,
+        once: false,
     }
 }
 

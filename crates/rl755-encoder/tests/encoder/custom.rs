@@ -64,7 +64,7 @@ impl EncoderModel for Plane {
 fn a_model_of_one_s_own_is_trained_and_loaded_by_name() {
     let mut registry = EncoderRegistry::with_builtin();
     registry.add::<Plane>();
-    assert!(registry.names().contains(&"plane".to_owned()));
+    assert!(registry.names().contains(&"plane"));
     let place = Place::with_vectors(20);
     let mut config = place.config("plane", 300);
     config.training.save_every_n_steps = 100;

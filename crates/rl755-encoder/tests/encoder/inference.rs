@@ -6,6 +6,7 @@ use rl755_encoder::{
     Vae96Config,
 };
 use rl755_env::{ObservationBuffer, ObservationRef, Space};
+use rl755_nn::seeded;
 use rl755_run::Random;
 
 use crate::synthetic::{Place, frame};
@@ -50,14 +51,16 @@ fn rows_do_not_depend_on_their_batch_or_on_threads() {
 /// Full-size networks: the one without tensors gives what burn gives.
 fn check_cpu<M: EncoderModel>(config: &M::Config, size: usize) {
     let device = Device::flex();
-    device.seed(4);
     let space = Space::Image { height: size, width: size, channels: 3 };
-    let model = M::init(config, &space, &device).unwrap().valid();
     let count = 9;
     let mut random = Random::new(6);
     let rows: Vec<f32> = (0..count * space.width()).map(|_| random.unit() as f32).collect();
     let data = TensorData::new(rows.clone(), [count, space.width()]);
-    let latents = model.represent(Tensor::from_data(data, &device));
+    let (model, latents) = seeded(&device, 4, || {
+        let model = M::init(config, &space, &device).unwrap().valid();
+        let latents = model.represent(Tensor::from_data(data, &device));
+        (model, latents)
+    });
     let latent = model.latent_size();
     let (mut mean, mut std_dev) = (vec![0.0; count * latent], vec![0.0; count * latent]);
     model.on_cpu().unwrap().encode(&rows, &mut mean, Some(&mut std_dev));

@@ -27,7 +27,8 @@ pub(super) fn negative_log_likelihood(raw: Tensor<2>, targets: Tensor<2>) -> Ten
     // log-sum-exp over the mixtures, with the largest taken out.
     let largest = log_densities.clone().detach().max_dim(1);
     let sums = (log_densities - largest.clone()).exp().sum_dim(1).log() + largest;
-    -sums.mean()
+    // Row by row first: the mean of millions of numbers at once depends on the threads.
+    -sums.reshape([n, latent]).mean_dim(1).mean()
 }
 
 /// Draws each latent dimension from its mixture at `temperature`, with weights to the power of

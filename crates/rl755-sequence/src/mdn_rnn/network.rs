@@ -12,7 +12,7 @@ use crate::{
     MdnRnnCell, SequenceBatch, SequenceError, SequenceNetwork, Sizes,
     kernel::Dense,
     mdn_rnn::{lstm::Lstm, mixture::negative_log_likelihood},
-    model_config::positive,
+    model_config::check_size,
     values::values,
 };
 
@@ -66,8 +66,8 @@ impl SequenceNetwork for MdnRnn {
 
     fn init(config: &MdnRnnConfig, sizes: &Sizes, device: &Device) -> Result<Self, SequenceError> {
         let MdnRnnConfig { hidden_size, mixtures } = *config;
-        positive(Self::NAME, "hidden_size", hidden_size)?;
-        positive(Self::NAME, "mixtures", mixtures)?;
+        check_size(Self::NAME, "hidden_size", hidden_size)?;
+        check_size(Self::NAME, "mixtures", mixtures)?;
         let outputs = 3 * sizes.latent * mixtures;
         let mut head = LinearConfig::new(hidden_size, outputs).init(device);
         head.weight = Initializer::XavierUniform { gain: 1.0 }.init_with(
@@ -166,6 +166,6 @@ mod tests {
         let sizes = Sizes { latent: 5, action: 2, sequence_length: 9 };
         let config = MdnRnnConfig { hidden_size: 0, mixtures: 5 };
         let error = MdnRnn::init(&config, &sizes, &Device::flex()).unwrap_err().to_string();
-        assert_eq!(error, "config of mdn-rnn: hidden_size is 0; it must be at least 1");
+        assert_eq!(error, "config of mdn-rnn: hidden_size is 0; it must be from 1 to 65536");
     }
 }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     SequenceBatch, SequenceError, SequenceNetwork, Sizes, TransformerCell,
     dropout::dropout,
-    model_config::positive,
+    model_config::check_size,
     transformer::block::{Block, linear},
 };
 
@@ -51,11 +51,11 @@ impl Default for TransformerConfig {
 impl TransformerConfig {
     fn check(&self) -> Result<(), SequenceError> {
         let name = Transformer::NAME;
-        positive(name, "layers", self.layers)?;
-        positive(name, "hidden_size", self.hidden_size)?;
-        positive(name, "heads", self.heads)?;
-        positive(name, "feed_forward_size", self.feed_forward_size)?;
-        positive(name, "context_slide", self.context_slide)?;
+        check_size(name, "layers", self.layers)?;
+        check_size(name, "hidden_size", self.hidden_size)?;
+        check_size(name, "heads", self.heads)?;
+        check_size(name, "feed_forward_size", self.feed_forward_size)?;
+        check_size(name, "context_slide", self.context_slide)?;
         if !self.hidden_size.is_multiple_of(self.heads) {
             let Self { hidden_size, heads, .. } = self;
             let reason = format!("{heads} heads cannot share a hidden_size of {hidden_size}");
@@ -148,7 +148,9 @@ impl SequenceNetwork for Transformer {
 
     fn losses(&self, batch: &SequenceBatch) -> Losses {
         let (_, predictions) = self.forward(batch.inputs());
-        let total = (predictions - batch.targets.clone()).square().mean();
+        let squares = (predictions - batch.targets.clone()).square();
+        // Row by row first: the mean of millions of numbers at once depends on the threads.
+        let total = squares.mean_dim(2).mean();
         Losses { total, parts: Vec::new() }
     }
 
@@ -250,8 +252,8 @@ mod tests {
             assert_eq!(error.to_string(), format!("config of transformer: {expected}"));
         };
         check(|c| c.heads = 3, "3 heads cannot share a hidden_size of 256");
-        check(|c| c.layers = 0, "layers is 0; it must be at least 1");
+        check(|c| c.layers = 0, "layers is 0; it must be from 1 to 65536");
         check(|c| c.dropout = 1.0, "dropout is 1; it must be in 0..1");
-        check(|c| c.context_slide = 0, "context_slide is 0; it must be at least 1");
+        check(|c| c.context_slide = 0, "context_slide is 0; it must be from 1 to 65536");
     }
 }

@@ -4,7 +4,9 @@ use std::path::Path;
 
 use anyhow::Context;
 use burn::tensor::Device;
-use rl755_controller::{LoadedModel, WorldModel, encoder_checkpoint};
+use rl755_controller::{LoadedModel, WorldModel};
+use rl755_encoder::{encoder_checkpoint, encoder_identity};
+use rl755_sequence::{SequenceRunConfig, sequence_identity};
 
 use crate::Plugins;
 
@@ -18,18 +20,19 @@ pub(crate) fn load_world_model(
     // A sequence model knows only the latents it was trained on.
     let checkpoint = sequence
         .map(|run| {
-            let found = encoder_checkpoint(encoder, run);
+            let identity = SequenceRunConfig::read(run)?.encoder_identity();
+            let found = encoder_checkpoint(encoder, &identity);
             found.with_context(|| format!("the sequence model {}", run.display()))
         })
         .transpose()?;
     let model = plugins.encoders.load(encoder, checkpoint, device);
     let model = model.with_context(|| format!("the encoder {}", encoder.display()))?;
-    let encoder = LoadedModel::of_run(model, encoder, checkpoint)?;
+    let encoder = LoadedModel::new(model, encoder_identity(encoder, checkpoint)?, encoder)?;
     let sequence = sequence
         .map(|run| {
             let model = plugins.sequences.load(run, None, device);
             let model = model.with_context(|| format!("the sequence model {}", run.display()))?;
-            anyhow::Ok(LoadedModel::of_run(model, run, None)?)
+            anyhow::Ok(LoadedModel::new(model, sequence_identity(run, None)?, run)?)
         })
         .transpose()?;
     Ok(WorldModel { encoder, sequence })

@@ -1,0 +1,161 @@
+//! A trained model in its run directory, as later stages find it.
+
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+};
+
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+use crate::{
+    Checkpoints, Digest, Manifest, RunDir, RunError, digest_bytes, digest_file, run_dir::CHECKPOINT,
+};
+
+/// The file of a checkpoint with a model's weights.
+pub const WEIGHTS: &str = "model.safetensors";
+
+/// Which trained model it is: what later stages remember of the models they worked with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ModelIdentity {
+    /// Its registered name.
+    pub name: String,
+    /// The digest of its weights, name and settings.
+    pub digest: Digest,
+}
+
+impl fmt::Display for ModelIdentity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let digest = self.digest.to_string();
+        write!(f, "{} ({})", self.name, &digest[..digest.len().min(12)])
+    }
+}
+
+/// One checkpoint of a training.
+#[derive(Clone, Debug)]
+pub struct TrainedRun {
+    path: PathBuf,
+    manifest: Manifest,
+    checkpoint: PathBuf,
+}
+
+impl TrainedRun {
+    /// Finds the checkpoint of that number, or the newest one of a finished run, in the run
+    /// directory `path` of the stage called `stage`.
+    ///
+    /// # Errors
+    /// When there is no such run or checkpoint, or the training is not finished (and no checkpoint
+    /// was named).
+    pub fn open(path: &Path, stage: &str, number: Option<u64>) -> Result<Self, RunError> {
+        let manifest = match number {
+            // A checkpoint that is asked for by its number is as good as it will ever be.
+            Some(_) => RunDir::peek(path, stage)?,
+            None => RunDir::read(path, stage)?,
+        };
+        let number = number.or_else(|| manifest.results.get(CHECKPOINT)?.as_u64());
+        let checkpoint =
+            number.map(|number| Checkpoints::new(&path.join("checkpoints")).path(number));
+        let path = path.to_owned();
+        match checkpoint.filter(|checkpoint| checkpoint.is_dir()) {
+            Some(checkpoint) => {
+                Checkpoints::check(&checkpoint)?;
+                Ok(Self { path, manifest, checkpoint })
+            }
+            None => Err(RunError::NoCheckpoint { path, number }),
+        }
+    }
+
+    /// The run directory.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What made the run.
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// The checkpoint's directory.
+    pub fn checkpoint(&self) -> &Path {
+        &self.checkpoint
+    }
+
+    /// The config in the manifest.
+    ///
+    /// # Errors
+    /// When it is not one of the type `T`.
+    pub fn config<T: DeserializeOwned>(&self) -> Result<T, RunError> {
+        self.manifest.config_of(&self.path)
+    }
+
+    /// Which model it is. The same weights in another place are the same model; models without
+    /// weights differ in their settings alone.
+    ///
+    /// # Errors
+    /// When the weights cannot be read.
+    pub fn identity(&self) -> Result<ModelIdentity, RunError> {
+        let weights = self.checkpoint.join(WEIGHTS);
+        let weights = digest_file(&weights).map_err(RunError::io(&weights))?;
+        let name = self.manifest.name.clone();
+        let settings = &self.manifest.config["model_config"];
+        let digest = digest_bytes(format!("{weights} {name} {settings}").as_bytes());
+        Ok(ModelIdentity { name, digest })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, io};
+
+    use super::*;
+
+    /// A run in `path` with checkpoints 1 and 2; it is not complete yet.
+    fn run(path: &Path) -> RunDir {
+        let config = serde_json::json!({ "model_config": { "width": 3 } });
+        let run = RunDir::begin(path, Manifest::begin("train", "m", 1, config, vec![]), false);
+        let run = run.unwrap();
+        for number in [1, 2] {
+            let weights = |checkpoint: &Path| fs::write(checkpoint.join(WEIGHTS), [number as u8]);
+            run.checkpoints().save::<io::Error>(number, weights).unwrap();
+        }
+        run
+    }
+
+    #[test]
+    fn the_newest_checkpoint_is_that_of_a_finished_run() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path();
+        let mut run = run(path);
+        let opened = TrainedRun::open(path, "train", None);
+        assert!(matches!(opened, Err(RunError::Incomplete { .. })));
+        let first = TrainedRun::open(path, "train", Some(1)).unwrap();
+        assert_eq!(first.checkpoint(), run.checkpoints().path(1));
+
+        run.complete(serde_json::Map::new()).unwrap();
+        let newest = TrainedRun::open(path, "train", None).unwrap();
+        assert_eq!(newest.checkpoint(), run.checkpoints().path(2));
+        assert_ne!(newest.identity().unwrap(), first.identity().unwrap());
+        // Without it, an older one does not take its place.
+        std::fs::remove_dir_all(newest.checkpoint()).unwrap();
+        let opened = TrainedRun::open(path, "train", None);
+        assert!(matches!(opened, Err(RunError::NoCheckpoint { number: Some(2), .. })));
+        assert_eq!(
+            TrainedRun::open(path, "train", Some(3)).unwrap_err().to_string(),
+            format!("{} has no checkpoint model-003", path.display())
+        );
+        assert!(matches!(
+            TrainedRun::open(path, "encode", Some(1)),
+            Err(RunError::WrongStage { .. })
+        ));
+    }
+
+    #[test]
+    fn a_model_is_its_weights_wherever_they_are() {
+        let identity = || {
+            let directory = tempfile::tempdir().unwrap();
+            let _run = run(directory.path());
+            TrainedRun::open(directory.path(), "train", Some(2)).unwrap().identity().unwrap()
+        };
+        assert_eq!(identity(), identity());
+    }
+}
