@@ -1,6 +1,6 @@
 //! Bad input gives a clear error, an exit code that is not 0, and leaves nothing half-written.
 
-use std::fs;
+use std::{fs, process::Stdio};
 
 use crate::lab::{Lab, flags};
 
@@ -54,6 +54,37 @@ fn pack_refuses_missing_empty_and_damaged_rollouts() {
     let output = lab.succeed("pack", "--rollout-dir rollouts --out-dir dataset --skip-corrupt");
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(errors.contains("left out") && errors.contains("000001"), "{errors}");
+}
+
+#[test]
+fn results_that_nobody_reads_fail_nothing_and_results_that_are_lost_do() {
+    let lab = Lab::new();
+    let collect = |stdout: Stdio| {
+        let mut command = lab.command("collect", "--num-rollouts 1 --max-steps 2 --out-dir new");
+        command.stdout(stdout).output().unwrap()
+    };
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    assert!(collect(writer.into()).status.success());
+    #[cfg(target_os = "linux")]
+    {
+        let full = fs::File::options().write(true).open("/dev/full").unwrap();
+        let result = collect(full.into());
+        let errors = String::from_utf8_lossy(&result.stderr);
+        assert_eq!(result.status.code(), Some(1));
+        assert!(errors.contains("cannot write to stdout"), "{errors}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn names_that_are_not_utf_8_are_refused() {
+    use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
+    let lab = Lab::new();
+    let mut command = lab.command("pack", "--out-dir new --rollout-dir");
+    let result = command.arg(OsStr::from_bytes(b"n\xff")).output().unwrap();
+    let errors = String::from_utf8_lossy(&result.stderr);
+    assert!(errors.contains("the argument \"n\\xFF\" is not UTF-8"), "{errors}");
 }
 
 #[test]

@@ -63,7 +63,7 @@ impl Lab {
         self.directory.path().join(name)
     }
 
-    fn command(&self, stage: &str, flags: &str) -> Command {
+    pub(crate) fn command(&self, stage: &str, flags: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_stages"));
         command.current_dir(self.directory.path()).arg(stage).args(flags.split_whitespace());
         command
