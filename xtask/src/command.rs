@@ -20,6 +20,7 @@ struct Arguments {
 #[derive(clap::Subcommand)]
 enum Command {
     Pipeline(pipeline::Pipeline),
+    Build(pipeline::Build),
     Test(test::Test),
     TestTch(test_tch::TestTch),
     Ci(ci::Ci),
@@ -31,6 +32,7 @@ enum Command {
 pub(crate) fn run() -> ExitCode {
     let ended = match Arguments::parse().command {
         Command::Pipeline(command) => command.run(),
+        Command::Build(command) => command.run(),
         Command::Test(command) => command.run(),
         Command::TestTch(command) => command.run(),
         Command::Ci(command) => command.run(),

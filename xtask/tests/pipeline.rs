@@ -274,6 +274,16 @@ fn two_gpus_share_the_encoding_and_the_rest_takes_the_first() {
 }
 
 #[test]
+fn an_unknown_environment_is_told_before_anything_is_built() {
+    let place = Place::new();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_xtask"));
+    command.current_dir(place.directory.path()).args(["pipeline", "--env", "CarRacing-v2"]);
+    let output = command.args(["--out", "out"]).output().unwrap();
+    assert!(said(&output).contains("did you mean `CarRacing-v3`?"), "{output:?}");
+    assert!(!output.status.success() && !place.path("out").exists());
+}
+
+#[test]
 fn a_flag_that_a_stage_does_not_know_stops_the_pipeline_before_it_begins() {
     let place = Place::new();
     place.preset(&format!("{PRESET}\n[train-controller]\nwrong = true\n"));

@@ -21,7 +21,7 @@ impl DeviceFlags {
         match self.device.as_str() {
             "cuda" | "tch" => self.device = format!("{}:{index}", self.device),
             // One CPU serves all instances.
-            "flex" => {}
+            "flex" | "cpu" => {}
             named if named.ends_with(&format!(":{index}")) => {}
             named => bail!("--gpu-index {index} and --device {named} name different devices"),
         }
@@ -65,10 +65,10 @@ fn parse(text: &str) -> anyhow::Result<Device> {
         None => (text, None),
     };
     match (kind, index) {
-        ("flex", None) => Ok(Device::flex()),
+        ("flex" | "cpu", None) => Ok(Device::flex()),
         ("cuda", index) => cuda(index.unwrap_or(0)),
         ("tch", index) => tch(index),
-        _ => bail!("no device is called `{text}`; known are flex, cuda:N, tch and tch:N"),
+        _ => bail!("no device is called `{text}`; known are flex (the CPU), cuda:N, tch and tch:N"),
     }
 }
 
@@ -97,8 +97,9 @@ fn tch(_index: Option<usize>) -> anyhow::Result<Device> {
 #[cfg(not(all(feature = "cuda", feature = "tch")))]
 fn not_compiled_in(feature: &str) -> anyhow::Result<Device> {
     bail!(
-        "this program was built without the device `{feature}`; build it again with `--features \
-         {feature}`, or use `--device flex`"
+        "this program was built without the device `{feature}`; build it again with `cargo xtask \
+         build --device {feature}` (in a crate of your own: with rl755-cli's feature `{feature}`), \
+         or use `--device flex`"
     )
 }
 
@@ -112,12 +113,14 @@ mod tests {
 
     #[test]
     fn the_cpu_is_always_there() {
-        DeviceFlags { device: "flex".to_owned() }.open().unwrap();
+        for name in ["flex", "cpu"] {
+            DeviceFlags { device: name.to_owned() }.open().unwrap();
+        }
     }
 
     #[test]
     fn unknown_devices_are_answered_with_the_known_ones() {
-        assert!(error("gpu").contains("known are flex, cuda:N, tch"));
+        assert!(error("gpu").contains("known are flex (the CPU), cuda:N, tch"));
         assert!(error("cuda:x").contains("needs a number after the colon"));
         assert!(error("flex:1").contains("no device is called `flex:1`"));
     }
@@ -125,6 +128,6 @@ mod tests {
     #[cfg(not(feature = "cuda"))]
     #[test]
     fn a_device_not_compiled_in_says_what_to_do() {
-        assert!(error("cuda:0").contains("--features cuda"));
+        assert!(error("cuda:0").contains("cargo xtask build --device cuda"));
     }
 }

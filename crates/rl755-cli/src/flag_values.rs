@@ -1,5 +1,7 @@
 //! What flags accept, with errors that say so.
 
+use std::str::FromStr;
+
 /// A number greater than 0.
 pub(crate) fn positive(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
@@ -15,6 +17,14 @@ pub(crate) fn object(text: &str) -> Result<serde_json::Value, String> {
         Ok(value @ serde_json::Value::Object(_)) => Ok(value),
         Ok(_) => Err("that is no JSON object, such as {\"beta\": 2.0}".to_owned()),
         Err(error) => Err(format!("that is no JSON: {error}")),
+    }
+}
+
+/// A whole number of at least 1.
+pub(crate) fn at_least_1<T: FromStr + PartialOrd + From<u8>>(text: &str) -> Result<T, String> {
+    match text.parse::<T>() {
+        Ok(value) if value >= T::from(1) => Ok(value),
+        _ => Err("it must be a whole number of at least 1".to_owned()),
     }
 }
 

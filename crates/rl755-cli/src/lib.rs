@@ -28,3 +28,8 @@ mod world_model;
 pub use plugins::Plugins;
 pub use program::run;
 pub use stage::{Desk, Stage, stage};
+
+// The examples of the guide are tested.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/extending.md")]
+struct ExtendingGuide;

@@ -1,13 +1,14 @@
 //! Progress on the terminal: a bar with rate and time left, or plain lines where there is none.
 
 use std::{
+    fmt,
     io::{self, IsTerminal, Write},
     sync::{Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
-use indicatif::{ProgressBar, ProgressStyle};
-use rl755_run::Progress;
+use indicatif::{ProgressBar, ProgressState, ProgressStyle};
+use rl755_run::{Progress, duration};
 
 /// How often a log file gets a line.
 const LOG_EVERY: Duration = Duration::from_secs(30);
@@ -30,10 +31,14 @@ impl Bar {
     /// A bar that counts `unit`s: `rollouts`, `steps`.
     pub(crate) fn new(unit: &str) -> Self {
         let bar = ProgressBar::new(0);
-        let template =
-            format!("{{bar:30}} {{pos}}/{{len}} {unit}  {{per_sec}}  {{eta}} left  {{msg}}");
+        let template = format!("{{bar:30}} {{pos}}/{{len}} {unit}  {{pace}}  {{msg}}");
         if let Ok(style) = ProgressStyle::with_template(&template) {
-            bar.set_style(style.progress_chars("━╸ "));
+            let pace = |state: &ProgressState, out: &mut dyn fmt::Write| {
+                let left = state.len().unwrap_or(0).saturating_sub(state.pos());
+                // A terminal that is gone needs no pace.
+                let _ = out.write_str(&pace(state.per_sec(), left));
+            };
+            bar.set_style(style.with_key("pace", pace).progress_chars("━╸ "));
         }
         let log = (!io::stderr().is_terminal()).then(|| {
             let began = Instant::now();
@@ -57,8 +62,8 @@ impl Progress for Bar {
         let due = log.printed.is_none_or(|at| at.elapsed() >= LOG_EVERY) || done == total;
         if due && done > first {
             let rate = (done - first) as f64 / log.began.elapsed().as_secs_f64().max(1e-9);
-            let left = (total - done) as f64 / rate;
-            self.line(&format!("{done}/{total}  {rate:.1}/s  {left:.0}s left  {}", log.note));
+            let pace = pace(rate, total.saturating_sub(done));
+            self.line(&format!("{done}/{total}  {pace}  {}", log.note));
             log.printed = Some(Instant::now());
         }
     }
@@ -80,10 +85,49 @@ impl Progress for Bar {
             self.bar.println(text);
         }
     }
+
+    fn end(&self) {
+        let shown = self.log.is_none() && self.bar.length().is_some_and(|length| length > 0);
+        if shown && !self.bar.is_finished() {
+            self.bar.abandon();
+            // What is said next does not belong behind the bar.
+            let _ = writeln!(io::stderr());
+        }
+    }
 }
 
 impl Drop for Bar {
     fn drop(&mut self) {
-        self.bar.abandon();
+        self.end();
+    }
+}
+
+/// Rate and time left, `7.6/s  3 min 07 s left`, for a rate in 1/s and what is left to do. Nothing
+/// before there is a rate.
+fn pace(rate: f64, left: u64) -> String {
+    if rate <= 0.0 || !rate.is_finite() {
+        return String::new();
+    }
+    let rate_text = match rate {
+        10.0.. => format!("{rate:.0}/s"),
+        1.0.. => format!("{rate:.1}/s"),
+        _ => format!("{:.1} s each", 1.0 / rate),
+    };
+    if left == 0 {
+        return rate_text;
+    }
+    format!("{rate_text}  {} left", duration(left as f64 / rate))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pace_is_told_in_few_digits() {
+        assert_eq!(pace(766_505.3, 0), "766505/s");
+        assert_eq!(pace(7.635, 1428), "7.6/s  3 min 07 s left");
+        assert_eq!(pace(0.1333, 1000), "7.5 s each  2 h 05 min left");
+        assert_eq!(pace(0.0, 10), "");
     }
 }

@@ -3,12 +3,13 @@
 use std::{
     ffi::OsString,
     io::{self, Write},
+    path::Path,
     process::ExitCode,
 };
 
 use anyhow::Context;
 use clap::{CommandFactory, FromArgMatches};
-use rl755_run::{Interrupt, Outcome, Progress, Silent};
+use rl755_run::{Interrupt, Outcome, Progress, RunDir, Silent, duration};
 
 use crate::{Plugins, progress_bar::Bar};
 
@@ -42,6 +43,42 @@ pub struct Desk {
     pub progress: Box<dyn Progress>,
     /// Whether it shall stop.
     pub interrupt: Interrupt,
+}
+
+impl Desk {
+    /// Prints a result, on stdout so that it can be piped.
+    pub(crate) fn print(&self, text: &str) -> anyhow::Result<()> {
+        self.progress.end();
+        match writeln!(io::stdout(), "{text}") {
+            // Whoever read it has seen enough.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            written => written.context("cannot write to stdout"),
+        }
+    }
+
+    /// Says what came of the training in `model_dir`, when it is complete.
+    pub(crate) fn print_trained<S: Stage>(
+        &self,
+        model_dir: &Path,
+        outcome: Outcome,
+    ) -> anyhow::Result<Outcome> {
+        if outcome == Outcome::Complete {
+            let manifest = RunDir::read(model_dir, S::NAME.trim_start_matches("rl755-"))?;
+            let number = |(name, value): (&String, &serde_json::Value)| match value.as_u64() {
+                Some(whole) => Some(format!("{name} {whole}")),
+                None => value.as_f64().map(|value| format!("{name} {value:.4}")),
+            };
+            let numbers: Vec<String> = manifest.results.iter().filter_map(number).collect();
+            self.print(&format!(
+                "{} is trained, in {}: {}; it is in {}",
+                manifest.name,
+                duration(manifest.seconds),
+                numbers.join(", "),
+                model_dir.display()
+            ))?;
+        }
+        Ok(outcome)
+    }
 }
 
 // Flags of every stage. (A doc comment on a flattened group would replace the stage's own in help.)
@@ -119,15 +156,6 @@ fn prepare(common: &CommonFlags, unit: &str) -> anyhow::Result<Desk> {
 fn tell(text: &str) {
     // Nobody is left to tell when stderr is closed.
     let _ = writeln!(io::stderr(), "{text}");
-}
-
-/// A result, on stdout so that it can be piped.
-pub(crate) fn print(text: &str) -> anyhow::Result<()> {
-    match writeln!(io::stdout(), "{text}") {
-        // Whoever read it has seen enough.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        written => written.context("cannot write to stdout"),
-    }
 }
 
 /// The arguments of the command line. Paths end up in JSON files, which hold UTF-8 only.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use rl755_nn::OptimizerConfig;
 use rl755_run::TrainingConfig;
 
-use crate::flag_values::{object, positive};
+use crate::flag_values::{at_least_1, object, positive};
 
 // Flags of the trainings by gradient descent. (A doc comment would replace the stage's help text.)
 #[derive(Clone, Debug, clap::Args)]
@@ -14,13 +14,13 @@ pub(crate) struct TrainingFlags {
     #[arg(long, value_name = "DIR")]
     pub(crate) model_dir: PathBuf,
     /// Batches to train for
-    #[arg(long, default_value_t = 10_000, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, default_value_t = 10_000, value_name = "N", value_parser = at_least_1::<u64>)]
     train_steps: u64,
     /// A checkpoint (`model-001`, `model-002`, …), a validation and a picture every N steps
-    #[arg(long, default_value_t = 1_000, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, default_value_t = 1_000, value_name = "N", value_parser = at_least_1::<u64>)]
     save_every_n_steps: u64,
     /// Metrics, averaged, every N steps
-    #[arg(long, default_value_t = 50, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, default_value_t = 50, value_name = "N", value_parser = at_least_1::<u64>)]
     log_every_n_steps: u64,
     /// Adam's step size
     #[arg(long, default_value_t = 1e-3, value_name = "F", value_parser = positive)]
@@ -28,7 +28,8 @@ pub(crate) struct TrainingFlags {
     /// Gradients of a greater norm, taken together, are scaled down to it
     #[arg(long, value_name = "F", value_parser = positive)]
     max_gradient_norm: Option<f64>,
-    /// Settings of the model itself, as JSON: '{"beta": 2.0}'. What is missing takes its default
+    /// Settings of the model itself, as JSON: '{"NAME": VALUE}'. What is missing takes its default;
+    /// --model names them
     #[arg(long, default_value = "{}", value_name = "JSON", value_parser = object)]
     pub(crate) model_config: serde_json::Value,
     /// What weights, batches and noise are drawn from

@@ -44,7 +44,7 @@ impl Default for EvaluateConfig {
 
 impl EvaluateConfig {
     fn check(&self) -> Result<(), SettingError> {
-        SettingError::not_zero([
+        SettingError::check_not_zero([
             ("episodes", self.episodes as u64),
             ("horizon", self.horizon.map_or(1, u64::from)),
         ])

@@ -208,9 +208,11 @@ impl Trainee for Evolution<'_> {
         if let Some((mean, std)) = evaluation {
             metrics.push(("evaluation_mean".to_owned(), mean));
             metrics.push(("evaluation_std".to_owned(), std));
+            let tracks = self.config.evaluation_episodes;
+            let standard_error = std / (tracks as f64).sqrt();
             self.context.progress.line(&format!(
-                "generation {step}: the mean scores {mean:.1} ± {std:.1} on {} other tracks",
-                self.config.evaluation_episodes
+                "generation {step}: the mean of all members scores {mean:.1} ± {standard_error:.1} \
+                 (standard error) on {tracks} other tracks"
             ));
         }
         self.curve.push(CurvePoint { generation: step, best, mean, evaluation });

@@ -74,7 +74,7 @@ impl TrainControllerConfig {
     /// Rejects numbers that nothing can be trained with. (CMA-ES checks its own.)
     pub(crate) fn check(&self) -> Result<(), SettingError> {
         self.training.check()?;
-        SettingError::not_zero([
+        SettingError::check_not_zero([
             ("trials", self.trials as u64),
             ("horizon", self.horizon.map_or(1, u64::from)),
             ("patience_steps", self.patience_steps.map_or(1, u64::from)),

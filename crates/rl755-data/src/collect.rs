@@ -11,7 +11,9 @@ use std::{
 };
 
 use rl755_env::{Env, EnvError, EnvRegistry, ObservationBuffer};
-use rl755_run::{AtomicFile, Interrupt, Progress, derive_seed, panic_message, write_record};
+use rl755_run::{
+    AtomicFile, Interrupt, Progress, SettingError, derive_seed, panic_message, write_record,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -70,16 +72,9 @@ pub struct CollectReport {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CollectError {
-    /// A number in the config makes no sense.
-    #[error("{field} is {value}; it must be from 1 to {most}")]
-    Config {
-        /// The field's name.
-        field: &'static str,
-        /// Its value.
-        value: u64,
-        /// The greatest it can be.
-        most: u64,
-    },
+    /// A setting that cannot be worked with.
+    #[error(transparent)]
+    Setting(#[from] SettingError),
     /// The environment could not be made, reset or stepped.
     #[error(transparent)]
     Environment(#[from] EnvError),
@@ -116,6 +111,14 @@ pub enum CollectError {
         path: PathBuf,
         /// The session.
         session: u32,
+    },
+    /// The directory has rollouts of another environment; a dataset is of one.
+    #[error("{} has rollouts of {found}; give another directory", path.display())]
+    OtherEnvironment {
+        /// The directory.
+        path: PathBuf,
+        /// Their environment's id.
+        found: String,
     },
     /// A thread could not be started.
     #[error("a thread could not be started ({0}); give a lower --parallelism")]
@@ -175,6 +178,9 @@ pub fn collect(
         Claim::Busy(session) => {
             return Err(CollectError::Busy { path: config.out_dir.clone(), session });
         }
+        Claim::OtherEnvironment(found) => {
+            return Err(CollectError::OtherEnvironment { path: config.out_dir.clone(), found });
+        }
         Claim::Complete(session) => {
             let (resumed, collected, steps) = (config.num_rollouts, 0, 0);
             return Ok(CollectReport { session, resumed, collected, steps, interrupted: false });
@@ -215,17 +221,10 @@ pub fn collect(
     })
 }
 
-fn check_config(config: &CollectConfig) -> Result<(), CollectError> {
-    for (field, value, most) in [
-        ("num_rollouts", config.num_rollouts, MAX_ROLLOUTS),
-        ("parallelism", config.parallelism as u64, MAX_THREADS),
-        ("max_steps", config.max_steps, MAX_STEPS),
-    ] {
-        if !(1..=most).contains(&value) {
-            return Err(CollectError::Config { field, value, most });
-        }
-    }
-    Ok(())
+fn check_config(config: &CollectConfig) -> Result<(), SettingError> {
+    SettingError::check_range(MAX_ROLLOUTS, [("num_rollouts", config.num_rollouts)])?;
+    SettingError::check_range(MAX_THREADS, [("parallelism", config.parallelism as u64)])?;
+    SettingError::check_range(MAX_STEPS, [("max_steps", config.max_steps)])
 }
 
 /// What the threads of a session share.

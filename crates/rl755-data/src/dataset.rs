@@ -10,7 +10,7 @@ use std::{
 };
 
 use prost::bytes::Bytes;
-use rl755_run::Digest;
+use rl755_run::{Digest, RunLock};
 
 use crate::{
     DatasetManifest, MANIFEST_FORMAT, RecordError, SchemaError, StoredRollout,
@@ -102,7 +102,12 @@ pub enum DatasetError {
     },
 }
 
-/// An opened dataset. Cheap to clone; shards are opened when they are read.
+/// The file in a dataset's directory that those who read it lock together, and those who replace it
+/// alone.
+pub(crate) const LOCK: &str = ".lock";
+
+/// An opened dataset. Cheap to clone; shards are opened when they are read. While it is open, no
+/// other dataset takes its place.
 #[derive(Clone, Debug)]
 pub struct Dataset {
     inner: Arc<Inner>,
@@ -116,6 +121,8 @@ struct Inner {
     starts: Vec<usize>,
     /// Where the records of each shard lie, found when first needed.
     indices: Vec<OnceLock<Vec<RecordPosition>>>,
+    /// Keeps other processes from replacing the dataset.
+    _lock: Option<RunLock>,
 }
 
 impl Dataset {
@@ -125,6 +132,8 @@ impl Dataset {
     /// When there is no manifest, or it does not describe a dataset that this version can read.
     pub fn open(path: &Path) -> Result<Self, DatasetError> {
         let file = if path.is_file() { path.to_owned() } else { DatasetManifest::path_in(path) };
+        let directory = file.parent().unwrap_or(Path::new(".")).to_owned();
+        let lock = RunLock::try_share(&directory.join(LOCK));
         let text = match fs::read(&file) {
             Ok(text) => text,
             Err(error)
@@ -139,18 +148,21 @@ impl Dataset {
         };
         let damaged = |reason| DatasetError::Manifest { path: file.clone(), reason };
         let manifest = parse_manifest(&text).map_err(damaged)?;
-        let directory = file.parent().unwrap_or(Path::new(".")).to_owned();
-        Ok(Self::new(directory, manifest))
+        Ok(Self::new(directory, manifest, lock))
     }
 
     /// A dataset whose manifest is known to be sound.
-    pub(crate) fn new(directory: PathBuf, manifest: DatasetManifest) -> Self {
+    pub(crate) fn new(
+        directory: PathBuf,
+        manifest: DatasetManifest,
+        lock: Option<RunLock>,
+    ) -> Self {
         let mut starts = vec![0];
         for shard in &manifest.shards {
             starts.push(starts[starts.len() - 1] + shard.rollouts);
         }
         let indices = manifest.shards.iter().map(|_| OnceLock::new()).collect();
-        Self { inner: Arc::new(Inner { directory, manifest, starts, indices }) }
+        Self { inner: Arc::new(Inner { directory, manifest, starts, indices, _lock: lock }) }
     }
 
     /// Its directory.

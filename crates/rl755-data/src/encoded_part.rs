@@ -18,14 +18,17 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use rl755_run::{AtomicFile, Input, RunLock, digest_file, write_atomically};
+use rl755_run::{AtomicFile, Input, RunLock, SettingError, digest_file, write_atomically};
 use serde::{Deserialize, Serialize};
 
 use crate::{
     Dataset, DatasetManifest, EncoderSource, MANIFEST_FORMAT, MANIFEST_NAME, ShardEntry,
     ShardWriter, Split,
+    dataset::LOCK,
     manifest::{OtherDataset, made_by, remove_stale_shards, retire_manifest},
-    partition, shard_name,
+    partition,
+    shard::check_name,
+    shard_name,
 };
 
 /// Which part of an encoded dataset to write, and where.
@@ -48,16 +51,9 @@ pub struct PartConfig {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PartError {
-    /// A number in the config makes no sense.
-    #[error("{field} is {value}; it must be {expected}")]
-    Config {
-        /// The field's name.
-        field: &'static str,
-        /// Its value.
-        value: String,
-        /// What it must be.
-        expected: String,
-    },
+    /// A setting that cannot be worked with.
+    #[error(transparent)]
+    Setting(#[from] SettingError),
     /// Another process writes this part.
     #[error("another process is at work on part {outer_shard_index} of {num_outer_shards} in {}",
         out_dir.display())]
@@ -69,8 +65,10 @@ pub enum PartError {
         /// Of how many.
         num_outer_shards: usize,
     },
-    /// Another process encodes something else into the directory.
-    #[error("another process writes another encoded dataset into {}", out_dir.display())]
+    /// Another process encodes something else into the directory, or reads what is there and would
+    /// be replaced.
+    #[error("another process writes another encoded dataset into {}, or reads the one there",
+        out_dir.display())]
     OtherWork {
         /// The dataset's directory.
         out_dir: PathBuf,
@@ -311,7 +309,7 @@ impl EncodedPart {
         };
         manifest.write(out_dir).map_err(io_error(out_dir))?;
         remove_stale_shards(out_dir, &manifest).map_err(io_error(out_dir))?;
-        Ok(Some(Dataset::new(out_dir.clone(), manifest)))
+        Ok(Some(Dataset::new(out_dir.clone(), manifest, None)))
     }
 
     fn write_manifest(&self) -> Result<(), PartError> {
@@ -357,7 +355,13 @@ fn claim(
     let same = |part: &PartManifest| {
         part.plan.same_work(plan) && part.shards.len() == config.num_sub_shards
     };
-    let found = read_part(path).filter(same).unwrap_or_else(|| PartManifest {
+    let found = read_part(path).filter(same);
+    let reading = out_dir.join(LOCK);
+    // What others read is only replaced by other work: the same gives the same shards.
+    if RunLock::try_take(&reading).map_err(io_error(&reading))?.is_none() && found.is_none() {
+        return Err(PartError::OtherWork { out_dir });
+    }
+    let found = found.unwrap_or_else(|| PartManifest {
         format: MANIFEST_FORMAT,
         plan: plan.clone(),
         shards: vec![None; config.num_sub_shards],
@@ -372,24 +376,17 @@ fn take_turn(out_dir: &Path) -> Result<RunLock, PartError> {
     RunLock::take(&path).map_err(io_error(&path))
 }
 
-fn check_config(config: &PartConfig) -> Result<(), PartError> {
-    let wrong =
-        |field, value: String, expected: String| Err(PartError::Config { field, value, expected });
-    for (field, value) in
-        [("num_outer_shards", config.num_outer_shards), ("num_sub_shards", config.num_sub_shards)]
-    {
-        if value == 0 || value > 99_999 {
-            return wrong(field, value.to_string(), "from 1 to 99999".to_owned());
-        }
+fn check_config(config: &PartConfig) -> Result<(), SettingError> {
+    let PartConfig { num_outer_shards, outer_shard_index, num_sub_shards, .. } = *config;
+    SettingError::check_range(
+        99_999,
+        [("num_outer_shards", num_outer_shards as u64), ("num_sub_shards", num_sub_shards as u64)],
+    )?;
+    if outer_shard_index >= num_outer_shards {
+        let expected = format!("below num_outer_shards, {num_outer_shards}");
+        return Err(SettingError::new("outer_shard_index", outer_shard_index, expected));
     }
-    if config.outer_shard_index >= config.num_outer_shards {
-        let expected = format!("below num_outer_shards, {}", config.num_outer_shards);
-        return wrong("outer_shard_index", config.outer_shard_index.to_string(), expected);
-    }
-    if config.out_name.is_empty() || config.out_name.contains(['/', '\\']) {
-        return wrong("out_name", format!("`{}`", config.out_name), "a file name".to_owned());
-    }
-    Ok(())
+    check_name(&config.out_name)
 }
 
 fn part_path(out_dir: &Path, outer: usize, count: usize) -> PathBuf {

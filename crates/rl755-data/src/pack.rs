@@ -9,16 +9,19 @@ use std::{
 
 use rayon::prelude::*;
 use rl755_env::EnvSpec;
-use rl755_run::{AtomicFile, Digest, Input, Interrupt, Progress, RunLock, digest_bytes};
+use rl755_run::{
+    AtomicFile, Digest, Input, Interrupt, Progress, RunLock, SettingError, digest_bytes,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::{
     Dataset, DatasetManifest, MANIFEST_FORMAT, MANIFEST_NAME, ShardEntry, ShardWriter,
     check::{CheckedFile, check_file},
     collect::rollout_files,
+    dataset::LOCK,
     manifest::{OtherDataset, made_by, remove_stale_shards, retire_manifest},
     session::open_sessions,
-    shard::{digest, is_shard_of},
+    shard::{check_name, digest, is_shard_of},
     shard_name, train_and_validation,
 };
 
@@ -83,16 +86,9 @@ pub struct CorruptRollout {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PackError {
-    /// A value in the config makes no sense.
-    #[error("{field} is {value}; it must be {expected}")]
-    Config {
-        /// The field's name.
-        field: &'static str,
-        /// Its value.
-        value: String,
-        /// What it must be.
-        expected: &'static str,
-    },
+    /// A setting that cannot be worked with.
+    #[error(transparent)]
+    Setting(#[from] SettingError),
     /// There are no rollouts in the directory.
     #[error("{} has no rollouts (files called rollout-0000-000000.tfrecord)", path.display())]
     NoRollouts {
@@ -123,8 +119,8 @@ pub enum PackError {
     /// The directory holds another dataset.
     #[error(transparent)]
     OtherDataset(#[from] OtherDataset),
-    /// Another process packs into the directory.
-    #[error("another process is packing into {}", path.display())]
+    /// Another process packs into the directory, or reads the dataset that is there.
+    #[error("another process is packing into {}, or reads the dataset there", path.display())]
     Busy {
         /// The directory.
         path: PathBuf,
@@ -207,13 +203,13 @@ pub fn pack(
         .build()
         .map_err(|e| PackError::Threads(e.to_string()))?;
     // Each rollout is read twice: to check it, and to copy it.
-    let meter = Meter { progress, done: AtomicU64::new(0), total: 2 * files.len() as u64 };
-    progress.set(0, meter.total);
+    let meter = Meter { progress, reads: AtomicU64::new(0), rollouts: files.len() as u64 };
+    progress.set(0, meter.rollouts);
     let (inputs, environment, skipped) =
         pool.install(|| check_inputs(config, &files, &meter, interrupt))?;
 
     fs::create_dir_all(&config.out_dir).map_err(io_error(&config.out_dir))?;
-    let lock_path = config.out_dir.join(".lock");
+    let lock_path = config.out_dir.join(LOCK);
     let _lock = RunLock::try_take(&lock_path)
         .map_err(io_error(&lock_path))?
         .ok_or_else(|| PackError::Busy { path: config.out_dir.clone() })?;
@@ -254,23 +250,23 @@ pub fn pack(
     Ok(PackReport {
         kept: manifest.shards.len() - written,
         written,
-        dataset: Dataset::new(config.out_dir.clone(), manifest),
+        dataset: Dataset::new(config.out_dir.clone(), manifest, None),
         skipped,
         open_sessions,
     })
 }
 
-/// Counts rollouts over all threads.
+/// Counts rollouts over all threads: each is done when it was read twice.
 struct Meter<'a> {
     progress: &'a dyn Progress,
-    done: AtomicU64,
-    total: u64,
+    reads: AtomicU64,
+    rollouts: u64,
 }
 
 impl Meter<'_> {
-    fn add(&self, rollouts: u64) {
-        let done = self.done.fetch_add(rollouts, Ordering::SeqCst) + rollouts;
-        self.progress.set(done, self.total);
+    fn add(&self, reads: u64) {
+        let reads = self.reads.fetch_add(reads, Ordering::SeqCst) + reads;
+        self.progress.set(reads / 2, self.rollouts);
     }
 }
 
@@ -282,22 +278,16 @@ struct RolloutFile {
     digest: Digest,
 }
 
-fn check_config(config: &PackConfig) -> Result<(), PackError> {
-    let wrong = |field, value: String, expected| Err(PackError::Config { field, value, expected });
-    if config.rollouts_per_tfrecord_file == 0 {
-        return wrong("rollouts_per_tfrecord_file", "0".to_owned(), "at least 1");
+fn check_config(config: &PackConfig) -> Result<(), SettingError> {
+    SettingError::check_not_zero([
+        ("rollouts_per_tfrecord_file", config.rollouts_per_tfrecord_file as u64),
+        ("parallelism", config.parallelism as u64),
+    ])?;
+    let fraction = config.validation_fraction;
+    if !(0.0..1.0).contains(&fraction) {
+        return Err(SettingError::new("validation_fraction", fraction, "from 0 to below 1"));
     }
-    if config.parallelism == 0 {
-        return wrong("parallelism", "0".to_owned(), "at least 1");
-    }
-    if !(0.0..1.0).contains(&config.validation_fraction) {
-        let value = config.validation_fraction.to_string();
-        return wrong("validation_fraction", value, "from 0 to below 1");
-    }
-    if config.out_name.is_empty() || config.out_name.contains(['/', '\\']) {
-        return wrong("out_name", format!("`{}`", config.out_name), "a file name");
-    }
-    Ok(())
+    check_name(&config.out_name)
 }
 
 type Checked = (Vec<RolloutFile>, EnvSpec, Vec<CorruptRollout>);

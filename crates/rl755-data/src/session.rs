@@ -62,6 +62,8 @@ pub(crate) enum Claim {
     Complete(u32),
     /// Nothing: another process works on the session of that number.
     Busy(u32),
+    /// Nothing: the directory has rollouts of the environment of that id.
+    OtherEnvironment(String),
 }
 
 impl Session {
@@ -86,6 +88,9 @@ impl Session {
         for &number in &numbers {
             let path = session_path(&sessions, number);
             let Some(file) = read_session(&path).map_err(at(&path))? else { continue };
+            if file.request.environment.id != request.environment.id {
+                return Ok(Claim::OtherEnvironment(file.request.environment.id));
+            }
             if file.request != *request {
                 continue;
             }

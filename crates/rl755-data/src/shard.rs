@@ -5,7 +5,7 @@ use std::{
     path::Path,
 };
 
-use rl755_run::{AtomicFile, Digest, write_record};
+use rl755_run::{AtomicFile, Digest, SettingError, write_record};
 
 use crate::{SchemaError, ShardEntry, StoredRollout};
 
@@ -21,6 +21,14 @@ pub(crate) fn is_shard_of(name: &str, file: &str) -> bool {
         .and_then(|rest| rest.strip_prefix(".tfrecord-"))
         .and_then(|rest| rest.split_once("-of-"))
         .is_some_and(|(index, count)| digits(index) && digits(count))
+}
+
+/// Rejects what cannot be the name of a dataset's shards.
+pub(crate) fn check_name(name: &str) -> Result<(), SettingError> {
+    if name.is_empty() || name.contains(['/', '\\']) {
+        return Err(SettingError::new("out_name", format!("`{name}`"), "a file name"));
+    }
+    Ok(())
 }
 
 /// A rollout could not be written to a shard.

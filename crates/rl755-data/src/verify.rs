@@ -155,7 +155,7 @@ pub fn verify(
     progress: &dyn Progress,
     interrupt: &Interrupt,
 ) -> Result<VerifyReport, VerifyError> {
-    SettingError::not_zero([("parallelism", parallelism as u64)])?;
+    SettingError::check_not_zero([("parallelism", parallelism as u64)])?;
     let files = matching_files(pattern)?;
     let listed = Listed::beside(&files, pattern);
     if files.is_empty() && listed.problems.is_empty() && listed.missing.is_empty() {

@@ -118,6 +118,18 @@ fn collecting_again_adds_other_rollouts() {
 }
 
 #[test]
+fn rollouts_of_another_environment_are_not_added() {
+    let directory = tempfile::tempdir().unwrap();
+    collect_all(&config(directory.path()));
+    let other = CollectConfig { environment: "CartPole-v1".to_owned(), ..config(directory.path()) };
+    let policies = PolicyRegistry::with_builtin();
+    let error = collect(&other, &environments(), &policies, &Silent, &Interrupt::new());
+    let error = error.unwrap_err().to_string();
+    assert!(error.ends_with("has rollouts of Stripes-v0; give another directory"), "{error}");
+    assert_eq!(files(directory.path()).len(), 6);
+}
+
+#[test]
 fn several_at_once_lose_and_repeat_nothing() {
     let directory = tempfile::tempdir().unwrap();
     let config = CollectConfig { num_rollouts: 20, parallelism: 2, ..config(directory.path()) };

@@ -126,8 +126,8 @@ fn interrupted_packing_goes_on_to_the_same_dataset() {
     let (rollouts, whole) = (directory.path().join("rollouts"), directory.path().join("data"));
     let parts = directory.path().join("parts");
     let config = pack_config(&rollouts, &parts);
-    // Checking counts 6, copying 6 more.
-    for at in [3, 7, 9, 11] {
+    // In the middle of checking, at its end, in the middle of copying, and near its end.
+    for at in [1, 3, 4, 5] {
         let interrupt = Interrupt::new();
         let error = pack(&config, &StopAt(at, interrupt.clone()), &interrupt).unwrap_err();
         assert!(matches!(error, PackError::Interrupted), "{error}");
@@ -177,7 +177,11 @@ fn rollouts_of_two_environments_are_not_mixed() {
     let directory = tempfile::tempdir().unwrap();
     let rollouts = directory.path().join("rollouts");
     collect_all(&config(&rollouts));
-    collect_all(&CollectConfig { environment: "CartPole-v1".to_owned(), ..config(&rollouts) });
+    let others = directory.path().join("others");
+    let config = CollectConfig { environment: "CartPole-v1".to_owned(), ..config(&others) };
+    collect_all(&config);
+    let from = others.join("rollout-0000-000000.tfrecord");
+    fs::copy(from, rollouts.join("rollout-0001-000000.tfrecord")).unwrap();
     let error = try_pack(&pack_config(&rollouts, &directory.path().join("data"))).unwrap_err();
     let text = error.to_string();
     assert!(text.contains("rollout-0001-000000.tfrecord is a rollout of CartPole-v1"), "{text}");
@@ -217,4 +221,16 @@ fn a_directory_holds_one_dataset() {
             .to_string()
             .ends_with("already holds the raw dataset `stripes`; give another directory")
     );
+}
+
+#[test]
+fn a_dataset_that_is_read_is_not_replaced() {
+    let directory = tempfile::tempdir().unwrap();
+    dataset(directory.path(), |_| {});
+    let (rollouts, data) = (directory.path().join("rollouts"), directory.path().join("data"));
+    let reading = Dataset::open(&data).unwrap();
+    let error = try_pack(&pack_config(&rollouts, &data)).unwrap_err();
+    assert!(matches!(error, PackError::Busy { .. }), "{error}");
+    drop(reading);
+    pack_all(&pack_config(&rollouts, &data));
 }

@@ -28,7 +28,7 @@ pub(crate) fn train<M: EncoderModel>(
     resume: bool,
     context: &StageContext<'_>,
 ) -> Result<Outcome, EncoderError> {
-    SettingError::not_zero([
+    SettingError::check_not_zero([
         ("batch_size", config.batch_size as u64),
         ("obs_sampled_per_rollout", config.obs_sampled_per_rollout as u64),
         ("shuffle_buffer", config.shuffle_buffer as u64),

@@ -26,7 +26,7 @@ impl fmt::Display for Finding {
 }
 
 /// Everything that [`check_env`] found.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{id} fails {} checks:{}", findings.len(),
     findings.iter().map(|finding| format!("\n- {finding}")).collect::<String>())]
 pub struct CheckError {
@@ -34,6 +34,13 @@ pub struct CheckError {
     pub id: String,
     /// At least one.
     pub findings: Vec<Finding>,
+}
+
+/// As it is displayed: `check_env(&mut env).unwrap()` in a test shows the list.
+impl fmt::Debug for CheckError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 /// Checks that a newly made environment keeps the promises of [`Env`], with random actions.

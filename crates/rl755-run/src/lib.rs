@@ -27,7 +27,7 @@ pub use manifest::{Input, Manifest, Status};
 pub use metrics::{Metrics, MetricsError};
 pub use name::{UnknownName, nearest};
 pub use panic::panic_message;
-pub use progress::{Progress, Silent};
+pub use progress::{Progress, Silent, duration};
 pub use random::{Random, derive_seed};
 pub use record::{masked_crc, write_record};
 pub use run_dir::{RunDir, RunError};

@@ -10,6 +10,9 @@ pub trait Progress: Send + Sync {
 
     /// A line that should stay on the screen: a warning, a finished generation.
     fn line(&self, _text: &str) {}
+
+    /// Nothing more will be reported.
+    fn end(&self) {}
 }
 
 /// Reports to nobody.
@@ -18,4 +21,27 @@ pub struct Silent;
 
 impl Progress for Silent {
     fn set(&self, _done: u64, _total: u64) {}
+}
+
+/// `3.2 s`, `4 min 32 s`, `2 h 01 min`.
+pub fn duration(seconds: f64) -> String {
+    let whole = seconds.round() as u64;
+    match (whole / 3600, whole / 60 % 60, whole % 60) {
+        (0, 0, _) => format!("{seconds:.1} s"),
+        (0, minutes, seconds) => format!("{minutes} min {seconds:02} s"),
+        (hours, minutes, _) => format!("{hours} h {minutes:02} min"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_short() {
+        assert_eq!(duration(3.25), "3.2 s");
+        assert_eq!(duration(59.96), "1 min 00 s");
+        assert_eq!(duration(272.0), "4 min 32 s");
+        assert_eq!(duration(7300.0), "2 h 01 min");
+    }
 }

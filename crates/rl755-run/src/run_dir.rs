@@ -12,6 +12,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use serde_json::Value;
+
 use crate::{
     AtomicFile, Checkpoints, Manifest, RunLock, Status, manifest::MANIFEST_FORMAT, write_atomically,
 };
@@ -283,14 +285,8 @@ fn difference(old: &Manifest, new: &Manifest) -> String {
     if old.seed != new.seed {
         return format!("seed ({}, was {})", new.seed, old.seed);
     }
-    if let (Some(a), Some(b)) = (old.config.as_object(), new.config.as_object()) {
-        let null = serde_json::Value::Null;
-        for key in a.keys().chain(b.keys()) {
-            let (was, is) = (a.get(key).unwrap_or(&null), b.get(key).unwrap_or(&null));
-            if was != is {
-                return format!("config ({key} {is}, was {was})");
-            }
-        }
+    if let Some(differs) = difference_of_values("", &old.config, &new.config) {
+        return format!("config ({differs})");
     }
     for (was, is) in old.inputs.iter().zip(&new.inputs) {
         if was.digest != is.digest {
@@ -300,12 +296,27 @@ fn difference(old: &Manifest, new: &Manifest) -> String {
     "number of inputs".to_owned()
 }
 
+/// The first place at which two JSON values differ, as deep as it goes: `population 18, was 16`.
+fn difference_of_values(name: &str, old: &Value, new: &Value) -> Option<String> {
+    if let (Value::Object(old), Value::Object(new)) = (old, new) {
+        let value = |object: &serde_json::Map<String, Value>, key: &str| {
+            object.get(key).cloned().unwrap_or_default()
+        };
+        return old
+            .keys()
+            .chain(new.keys())
+            .find_map(|key| difference_of_values(key, &value(old, key), &value(new, key)));
+    }
+    (old != new).then(|| format!("{name} {new}, was {old}"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn manifest(batch_size: u32) -> Manifest {
-        Manifest::begin("train", "m", 1, serde_json::json!({ "batch_size": batch_size }), vec![])
+        let config = serde_json::json!({ "name": "m", "training": { "batch_size": batch_size } });
+        Manifest::begin("train", "m", 1, config, vec![])
     }
 
     #[test]
@@ -319,7 +330,7 @@ mod tests {
         drop(run);
         assert!(matches!(RunDir::begin(&path, manifest(1), false), Err(RunError::Exists { .. })));
         let changed = RunDir::begin(&path, manifest(2), true).unwrap_err().to_string();
-        assert!(changed.contains("batch_size 2, was 1"), "{changed}");
+        assert!(changed.contains("config (batch_size 2, was 1);"), "{changed}");
         RunDir::begin(&path, manifest(1), true).unwrap();
     }
 

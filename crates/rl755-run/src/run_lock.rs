@@ -27,6 +27,15 @@ impl RunLock {
         }
     }
 
+    /// Takes the lock together with others that share it, which keeps those out that want it alone.
+    /// `None` where there is no such file, no permission or no support for locks, or one of those
+    /// was first.
+    pub fn try_share(path: &Path) -> Option<Self> {
+        let file = File::open(path).ok()?;
+        file.try_lock_shared().ok()?;
+        Some(Self { _file: file })
+    }
+
     /// Takes the lock, waiting for whoever holds it.
     ///
     /// # Errors
@@ -43,4 +52,23 @@ fn open(path: &Path) -> io::Result<File> {
         fs::create_dir_all(parent)?;
     }
     File::options().read(true).write(true).create(true).truncate(false).open(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shared_lock_keeps_out_those_who_want_it_alone() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join(".lock");
+        assert!(RunLock::try_share(&path).is_none(), "there is no file");
+        let alone = RunLock::try_take(&path).unwrap();
+        assert!(alone.is_some() && RunLock::try_share(&path).is_none());
+        drop(alone);
+        let shared = (RunLock::try_share(&path).unwrap(), RunLock::try_share(&path).unwrap());
+        assert!(RunLock::try_take(&path).unwrap().is_none());
+        drop(shared);
+        assert!(RunLock::try_take(&path).unwrap().is_some());
+    }
 }

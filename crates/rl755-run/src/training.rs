@@ -32,7 +32,7 @@ impl TrainingConfig {
     /// # Errors
     /// When one is 0.
     pub fn check(&self) -> Result<(), SettingError> {
-        SettingError::not_zero([
+        SettingError::check_not_zero([
             ("train_steps", self.train_steps),
             ("save_every_n_steps", self.save_every_n_steps),
             ("log_every_n_steps", self.log_every_n_steps),
@@ -169,6 +169,7 @@ pub fn train(
         Checkpoints::check(&path)?;
         state = read_state(&path)?;
         trainee.load(&path)?;
+        progress.set(state.step, config.train_steps);
         progress.line(&format!("going on from {} at step {}", path.display(), state.step));
     }
     let mut metrics = Metrics::open(run.path(), state.step)?;

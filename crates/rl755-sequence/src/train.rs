@@ -24,7 +24,7 @@ pub(crate) fn train<N: SequenceNetwork>(
     context: &StageContext<'_>,
 ) -> Result<Outcome, SequenceError> {
     let optimizer = config.optimizer.clone().unwrap_or_else(N::default_optimizer);
-    SettingError::not_zero([
+    SettingError::check_not_zero([
         ("batch_size", config.batch_size as u64),
         ("sequence_length", config.sequence_length as u64),
     ])?;

@@ -36,7 +36,8 @@ struct Dot {
     random: Random,
     dot: usize,
     light: usize,
-    steps_left: u32,
+    /// `None` before the first reset.
+    steps_left: Option<u32>,
 }
 
 impl Dot {
@@ -48,19 +49,15 @@ impl Dot {
             max_episode_steps: None,
             rules: "1 for each step under the light; ends after 20 steps".to_owned(),
         };
-        Self { spec, random: Random::new(0), dot: 0, light: 0, steps_left: 0 }
+        Self { spec, random: Random::new(0), dot: 0, light: 0, steps_left: None }
     }
 
     fn draw(&self, observation: ObservationMut<'_>) -> Result<(), EnvError> {
-        let ObservationMut::U8(pixels) = observation else { return Err(self.error("takes bytes")) };
+        let pixels = observation.bytes(&self.spec)?;
         pixels.fill(0);
         pixels[self.light] = 255;
         pixels[WIDTH + self.dot] = 255;
         Ok(())
-    }
-
-    fn error(&self, message: &str) -> EnvError {
-        EnvError::Other { env: self.spec.id.clone(), message: message.to_owned() }
     }
 }
 
@@ -79,24 +76,26 @@ impl Env for Dot {
         }
         self.dot = self.random.below(WIDTH);
         self.light = self.random.below(WIDTH);
-        self.steps_left = 20;
+        self.steps_left = Some(20);
         self.draw(observation)
     }
 
     fn step(&mut self, action: &[f32], observation: ObservationMut<'_>) -> Result<Step, EnvError> {
-        if self.steps_left == 0 {
-            return Err(self.error("step was called outside an episode"));
-        }
-        self.dot = match action {
-            [0.0] => self.dot.saturating_sub(1),
-            [1.0] => self.dot,
-            [2.0] => (self.dot + 1).min(WIDTH - 1),
-            _ => return Err(self.error("an action is 0, 1 or 2")),
+        let steps_left = match self.steps_left {
+            None => return Err(self.spec.not_reset()),
+            Some(0) => return Err(self.spec.episode_over()),
+            Some(steps_left) => steps_left - 1,
         };
-        self.steps_left -= 1;
+        self.spec.check_action(action)?;
+        self.dot = match action[0] as usize {
+            0 => self.dot.saturating_sub(1),
+            1 => self.dot,
+            _ => (self.dot + 1).min(WIDTH - 1),
+        };
         self.draw(observation)?;
+        self.steps_left = Some(steps_left);
         let reward = f64::from(u8::from(self.dot == self.light));
-        Ok(Step { reward, terminated: self.steps_left == 0, truncated: false })
+        Ok(Step { reward, terminated: steps_left == 0, truncated: false })
     }
 }
 
@@ -295,5 +294,14 @@ impl Controller for Sums {
             let best = sums.enumerate().max_by(|a, b| a.1.total_cmp(&b.1));
             actions[[row, 0]] = best.map_or(0.0, |(action, _)| action as f32);
         }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    #[test]
+    fn the_environment_keeps_the_promises_of_one() {
+        rl755_env::check_env(&mut super::Dot::new()).unwrap();
     }
 }

@@ -136,7 +136,7 @@ fn train_encoder_refuses_what_it_cannot_train() {
     bad(&format!("{ENCODER} --model-config {{\"betta\":1}}"), "unknown field `betta`");
     bad(&format!("{ENCODER} --model-config 3"), "no JSON object");
     bad(&format!("{ENCODER} --model-config {{\"latent_size\":2}}"), "not both");
-    bad(&format!("{ENCODER} --device cuda:0"), "--features cuda");
+    bad(&format!("{ENCODER} --device cuda:0"), "cargo xtask build --device cuda");
     bad("--rollouts-dataset dataset --batch-size 0", "from 1 to");
 
     lab.succeed("train-encoder", &format!("{ENCODER} --model-dir encoder"));

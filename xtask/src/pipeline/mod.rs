@@ -8,6 +8,7 @@
 //! OUT/summary.json, summary.md
 //! ```
 
+mod build;
 mod command_line;
 mod decision;
 mod devices;
@@ -23,8 +24,10 @@ mod summary;
 use std::{path::PathBuf, process::ExitCode, time::Instant};
 
 use anyhow::Context;
+use rl755_env::EnvRegistry;
 use rl755_run::{Interrupt, RunLock, write_atomically};
 
+pub(crate) use self::build::Build;
 use self::{
     command_line::CommandLine,
     devices::Devices,
@@ -94,6 +97,10 @@ impl Pipeline {
             .into_iter()
             .map(|stage| CommandLine::of(stage, &resolved))
             .collect::<anyhow::Result<Vec<_>>>()?;
+        if self.programs.is_none() {
+            // Told before anything is built. Programs of one's own may know other environments.
+            EnvRegistry::with_builtin().make(&environment)?;
+        }
         let programs = match &self.programs {
             Some(directory) => Programs::built(directory),
             None if self.dry_run => Programs::planned(&self.device)?,

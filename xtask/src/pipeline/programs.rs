@@ -55,6 +55,11 @@ impl Programs {
         Ok(Self { directory: shortened(&target.join("release")), environment })
     }
 
+    /// Where they are.
+    pub(crate) fn directory(&self) -> &Path {
+        &self.directory
+    }
+
     /// Binaries that are in `directory` already.
     pub(crate) fn built(directory: &Path) -> Self {
         Self { directory: directory.to_owned(), environment: vec![] }

@@ -3,7 +3,7 @@
 use std::{path::PathBuf, process::Command};
 
 use anyhow::{Context, bail};
-use rl755_run::Interrupt;
+use rl755_run::{Interrupt, duration};
 
 use super::{
     command_line::CommandLine,
@@ -13,7 +13,7 @@ use super::{
     programs::Programs,
     record::{Record, Work},
     stage::{GoesOn, Stage},
-    summary::{Line, Outcome, bytes, duration},
+    summary::{Line, Outcome, bytes},
 };
 use crate::{child, workspace};
 
@@ -245,7 +245,7 @@ fn heading(number: usize, stage: Stage, decision: &Decision) -> String {
     let what = match decision {
         Decision::Skip => "done and unchanged".to_owned(),
         Decision::Run => "to be done".to_owned(),
-        Decision::Resume => "to be gone on with".to_owned(),
+        Decision::Resume => "resuming".to_owned(),
         Decision::Redo(reason) => format!("to be done again: {reason}"),
     };
     format!("== [{}/{}] {}: {what}", number + 1, Stage::ALL.len(), stage.name())

@@ -7,7 +7,7 @@ use std::{
 };
 
 use anyhow::Context;
-use rl755_run::write_atomically;
+use rl755_run::{duration, write_atomically};
 use serde::Serialize;
 
 use super::{scores::Scores, stage::Stage};
@@ -184,16 +184,6 @@ fn table<const N: usize>(rows: &[[String; N]]) -> String {
     text
 }
 
-/// `4 min 32 s`
-pub(crate) fn duration(seconds: f64) -> String {
-    let whole = seconds.round() as u64;
-    match (whole / 3600, whole / 60 % 60, whole % 60) {
-        (0, 0, _) => format!("{seconds:.1} s"),
-        (0, minutes, seconds) => format!("{minutes} min {seconds:02} s"),
-        (hours, minutes, _) => format!("{hours} h {minutes:02} min"),
-    }
-}
-
 /// `1.4 GB`, of 10⁹ bytes
 pub(crate) fn bytes(bytes: u64) -> String {
     let bytes = bytes as f64;
@@ -222,11 +212,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn durations_and_sizes_are_short() {
-        assert_eq!(duration(3.25), "3.2 s");
-        assert_eq!(duration(59.96), "1 min 00 s");
-        assert_eq!(duration(272.0), "4 min 32 s");
-        assert_eq!(duration(7300.0), "2 h 01 min");
+    fn sizes_are_short() {
         assert_eq!(bytes(1_234_000_000), "1.23 GB");
         assert_eq!(bytes(12_345_678), "12 MB");
         assert_eq!(bytes(1_500), "1.5 kB");

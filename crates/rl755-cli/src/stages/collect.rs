@@ -5,7 +5,10 @@ use std::path::PathBuf;
 use rl755_data::{CollectConfig, collect};
 use rl755_run::Outcome;
 
-use crate::{Desk, Plugins, Stage, flag_values::threads, stage::print};
+use crate::{
+    Desk, Plugins, Stage,
+    flag_values::{at_least_1, threads},
+};
 
 /// Collect rollouts of an environment under a random policy
 ///
@@ -21,13 +24,13 @@ pub struct Collect {
     #[arg(long, default_value = "smooth", value_name = "NAME")]
     policy: String,
     /// Rollouts that this instance adds
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = at_least_1::<u64>)]
     num_rollouts: u64,
     /// Rollouts at a time [default: one for each core]
     #[arg(long, value_name = "N", value_parser = threads)]
     parallelism: Option<usize>,
     /// The longest a rollout gets, in steps
-    #[arg(long, default_value_t = 1000, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, default_value_t = 1000, value_name = "N", value_parser = at_least_1::<u64>)]
     max_steps: u64,
     /// Where the rollouts go, a file each
     #[arg(long, value_name = "DIR")]
@@ -68,23 +71,22 @@ impl Stage for Collect {
         }
         if report.resumed == config.num_rollouts {
             let directory = config.out_dir.display();
-            print(&format!(
+            desk.print(&format!(
                 "{} rollouts were in {directory} already (session {})",
                 report.resumed, report.session
             ))?;
             return Ok(Outcome::Complete);
         }
-        print(&format!(
-            "{} rollouts of {} steps in {} (session {}{})",
+        let before = match report.resumed {
+            0 => String::new(),
+            resumed => format!(", beside the {resumed} that it had"),
+        };
+        desk.print(&format!(
+            "added {} rollouts with {} steps to {} as session {}{before}",
             report.collected,
             report.steps,
             config.out_dir.display(),
             report.session,
-            if report.resumed > 0 {
-                format!(", which had {} already", report.resumed)
-            } else {
-                String::new()
-            }
         ))?;
         Ok(Outcome::Complete)
     }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
+use rl755_data::Dataset;
 use rl755_encoder::{EncodeConfig, StageContext, encode};
 use rl755_run::Outcome;
 
@@ -86,7 +87,18 @@ impl Stage for Encode {
         };
         let context =
             StageContext { device: &device, progress: &*desk.progress, interrupt: &desk.interrupt };
-        encode(&config, &plugins.encoders, &context)
-            .with_context(|| format!("encoding into {}", config.out_dir.display()))
+        let outcome = encode(&config, &plugins.encoders, &context)
+            .with_context(|| format!("encoding into {}", config.out_dir.display()))?;
+        // There is a dataset when the other parts are complete, too.
+        if outcome == Outcome::Complete
+            && let Ok(dataset) = Dataset::open(&config.out_dir)
+        {
+            let (rollouts, steps) = (dataset.len(), dataset.manifest().steps());
+            let directory = config.out_dir.display();
+            desk.print(&format!(
+                "{rollouts} rollouts with {steps} steps are encoded in {directory}"
+            ))?;
+        }
+        Ok(outcome)
     }
 }

@@ -12,8 +12,8 @@ use super::train_controller::stage_context;
 use crate::{
     Desk, Plugins, Stage,
     device::DeviceFlags,
-    flag_values::count,
-    stage::{FROM_THE_BEGINNING, print},
+    flag_values::{at_least_1, count},
+    stage::FROM_THE_BEGINNING,
     world_model::load_world_model,
 };
 
@@ -24,7 +24,7 @@ use crate::{
 #[derive(Clone, Debug, clap::Args)]
 pub struct Evaluate {
     /// The trained controller: a directory that rl755-train-controller wrote
-    #[arg(long, value_name = "DIR", required_unless_present = "policy", conflicts_with = "policy")]
+    #[arg(long, value_name = "DIR", conflicts_with = "policy")]
     controller: Option<PathBuf>,
     /// Its encoder, if it was moved since
     #[arg(long, value_name = "DIR", requires = "controller")]
@@ -43,7 +43,7 @@ pub struct Evaluate {
     #[arg(long, default_value_t = 20, value_name = "N", value_parser = count)]
     episodes: usize,
     /// Steps after which an episode is broken off [default: the environment's own limit]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = at_least_1::<u32>)]
     max_steps: Option<u32>,
     /// Where scores.json goes
     #[arg(long, value_name = "DIR")]
@@ -115,10 +115,10 @@ impl Evaluate {
                 let scores = evaluate_policy(policy, environment, policies, &config, &context)?;
                 (evaluation, scores)
             }
-            (None, None) => bail!("give --controller or --policy"),
+            (None, None) => bail!("give --controller DIR, or --policy NAME to score a policy"),
         };
         evaluation.finish(&scores)?;
-        print(&scores.to_string())?;
+        desk.print(&scores.to_string())?;
         Ok(())
     }
 }

@@ -8,7 +8,6 @@ use rl755_run::Outcome;
 use crate::{
     Desk, Plugins, Stage,
     flag_values::{count, threads},
-    stage::print,
 };
 
 /// Pack collected rollouts into sharded TFRecords and verify them
@@ -71,7 +70,7 @@ impl Stage for Pack {
         let manifest = report.dataset.manifest();
         let splits: Vec<String> =
             manifest.splits.iter().map(|(name, range)| format!("{} {name}", range.len())).collect();
-        print(&format!(
+        desk.print(&format!(
             "{} rollouts in {} shards in {} ({} shards were there already)",
             splits.join(" and "),
             manifest.shards.len(),

@@ -11,7 +11,7 @@ use rl755_run::{Outcome, TrainingConfig};
 use crate::{
     Desk, Plugins, Stage,
     device::DeviceFlags,
-    flag_values::{count, object, positive},
+    flag_values::{at_least_1, count, object, positive},
     stage::WITH_RESUME,
     world_model::load_world_model,
 };
@@ -22,7 +22,8 @@ pub struct TrainController {
     /// The controller's architecture: `linear`
     #[arg(long, default_value = "linear", value_name = "NAME")]
     controller: String,
-    /// Settings of the controller itself, as JSON. What is missing takes its default
+    /// Settings of the controller itself, as JSON: '{"squash": ["tanh", "sigmoid", "clipped_tanh"]}'
+    /// drives as World Models does. What is missing takes its default
     #[arg(long, default_value = "{}", value_name = "JSON", value_parser = object)]
     controller_config: serde_json::Value,
     /// The trained encoder: a directory that rl755-train-encoder wrote
@@ -45,13 +46,13 @@ pub struct TrainController {
     #[arg(long, default_value_t = 16, value_name = "N", value_parser = count)]
     trials: usize,
     /// Generations
-    #[arg(long, default_value_t = 300, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, default_value_t = 300, value_name = "N", value_parser = at_least_1::<u64>)]
     generations: u64,
     /// Steps after which an episode is broken off
-    #[arg(long, default_value_t = 1000, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, default_value_t = 1000, value_name = "N", value_parser = at_least_1::<u32>)]
     max_steps: u32,
     /// In training, break an episode off after N steps without a reward
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = at_least_1::<u32>)]
     patience_steps: Option<u32>,
     /// The first step size of CMA-ES
     #[arg(long, default_value_t = 0.1, value_name = "F", value_parser = positive)]
@@ -61,7 +62,7 @@ pub struct TrainController {
     #[arg(long, default_value = "full", value_name = "NAME", value_parser = covariance)]
     covariance: Covariance,
     /// Evaluate the mean of the distribution every N generations, and after the last
-    #[arg(long, default_value_t = 10, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, default_value_t = 10, value_name = "N", value_parser = at_least_1::<u64>)]
     evaluate_every: u64,
     /// Episodes of an evaluation, none of them trained on
     #[arg(long, default_value_t = 16, value_name = "N", value_parser = count)]
@@ -70,7 +71,7 @@ pub struct TrainController {
     #[arg(long, default_value_t = 32, value_name = "N", value_parser = count)]
     batch_size: usize,
     /// A checkpoint every N generations
-    #[arg(long, default_value_t = 10, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, default_value_t = 10, value_name = "N", value_parser = at_least_1::<u64>)]
     save_every_n_steps: u64,
     /// What members and tracks are drawn from
     #[arg(long, default_value_t = 0, value_name = "N")]
@@ -112,8 +113,9 @@ impl Stage for TrainController {
         };
         let context = stage_context(plugins, desk, self.batch_size);
         let model_dir = self.model_dir.as_path();
-        train_controller(&config, &models, model_dir, self.resume, &context)
-            .with_context(|| format!("training a controller in {}", model_dir.display()))
+        let outcome = train_controller(&config, &models, model_dir, self.resume, &context)
+            .with_context(|| format!("training a controller in {}", model_dir.display()))?;
+        desk.print_trained::<Self>(model_dir, outcome)
     }
 }
 

@@ -15,8 +15,8 @@ use crate::{
 /// Train an observation encoder, such as a VAE, on single frames of rollouts
 #[derive(Clone, Debug, clap::Args)]
 pub struct TrainEncoder {
-    /// The encoder: `vae-64` (World Models), `vae-96` (the original project), or `identity` (vector
-    /// observations as they are)
+    /// The model: `vae-64` (World Models) or `vae-96` (the original project), whose settings are
+    /// latent_size, channels, beta and free_nats, or `identity` (vectors as they are)
     #[arg(long, default_value = "vae-64", value_name = "NAME")]
     model: String,
     /// The packed rollouts: a directory that rl755-pack wrote
@@ -82,9 +82,10 @@ impl Stage for TrainEncoder {
         let context =
             StageContext { device: &device, progress: &*desk.progress, interrupt: &desk.interrupt };
         let model_dir = &self.training.model_dir;
-        plugins
+        let outcome = plugins
             .encoders
             .train(&config, model_dir, self.training.resume, &context)
-            .with_context(|| format!("training {} in {}", config.model, model_dir.display()))
+            .with_context(|| format!("training {} in {}", config.model, model_dir.display()))?;
+        desk.print_trained::<Self>(model_dir, outcome)
     }
 }

@@ -18,8 +18,9 @@ use crate::{
 /// Train a model that predicts the next latent from the latents and actions so far
 #[derive(Clone, Debug, clap::Args)]
 pub struct TrainSequence {
-    /// The model: `mdn-rnn` (World Models), `transformer` (the original project), or `null` (no
-    /// memory)
+    /// The model: `mdn-rnn` (World Models; its settings are hidden_size and mixtures), `transformer`
+    /// (the original project; layers, hidden_size, heads, feed_forward_size, dropout,
+    /// context_slide), or `null` (no memory)
     #[arg(long, default_value = "mdn-rnn", value_name = "NAME")]
     model: String,
     /// The encoded rollouts: a directory that rl755-encode wrote
@@ -98,10 +99,12 @@ impl Stage for TrainSequence {
             decode: decode.as_deref(),
         };
         let model_dir = self.training.model_dir.as_path();
-        plugins
-            .sequences
-            .train(&config, model_dir, self.training.resume, &context)
-            .with_context(|| format!("training {} in {}", config.model, model_dir.display()))
+        let outcome =
+            plugins
+                .sequences
+                .train(&config, model_dir, self.training.resume, &context)
+                .with_context(|| format!("training {} in {}", config.model, model_dir.display()))?;
+        desk.print_trained::<Self>(model_dir, outcome)
     }
 }
 

@@ -4,11 +4,7 @@ use anyhow::bail;
 use rl755_data::{VerifyError, verify};
 use rl755_run::Outcome;
 
-use crate::{
-    Desk, Plugins, Stage,
-    flag_values::threads,
-    stage::{FROM_THE_BEGINNING, print},
-};
+use crate::{Desk, Plugins, Stage, flag_values::threads, stage::FROM_THE_BEGINNING};
 
 /// Find corrupted records in sharded TFRecords
 ///
@@ -36,11 +32,11 @@ impl Stage for Verify {
             report => report?,
         };
         for problem in &report.problems {
-            print(&problem.to_string())?;
+            desk.print(&problem.to_string())?;
         }
         let files = report.files;
         if report.is_clean() {
-            print(&format!(
+            desk.print(&format!(
                 "{files} files with {} records and {} steps are sound",
                 report.records, report.steps
             ))?;

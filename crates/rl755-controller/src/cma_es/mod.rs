@@ -169,7 +169,7 @@ impl CmaEs {
     /// fewer than 2 members.
     pub fn new(mean: &[f64], config: &CmaEsConfig) -> Result<Self, CmaEsError> {
         let n = mean.len();
-        SettingError::not_zero([("dimension", n as u64)])?;
+        SettingError::check_not_zero([("dimension", n as u64)])?;
         if let Some(bad) = mean.iter().find(|x| !x.is_finite()) {
             return Err(SettingError::new("mean", bad, "finite").into());
         }
