@@ -1,7 +1,5 @@
 //! What flags accept, with errors that say so.
 
-use std::str::FromStr;
-
 /// A number greater than 0.
 pub(crate) fn positive(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
@@ -20,16 +18,22 @@ pub(crate) fn object(text: &str) -> Result<serde_json::Value, String> {
     }
 }
 
-/// A whole number of at least 1.
-pub(crate) fn at_least_1<T: FromStr + PartialOrd + From<u8>>(text: &str) -> Result<T, String> {
-    match text.parse::<T>() {
-        Ok(value) if value >= T::from(1) => Ok(value),
+/// How many steps, batches or generations there are, one after another.
+pub(crate) fn at_least_1(text: &str) -> Result<u64, String> {
+    match text.parse() {
+        Ok(value) if value >= 1 => Ok(value),
         _ => Err("it must be a whole number of at least 1".to_owned()),
     }
 }
 
-/// How many of something are held in memory: with more, a slip of the finger would end the program
-/// without a word.
+/// How many steps an episode has.
+pub(crate) fn steps(text: &str) -> Result<u32, String> {
+    let from_1_to_most = text.parse().ok().filter(|&value| value >= 1);
+    from_1_to_most.ok_or_else(|| format!("it must be a whole number from 1 to {}", u32::MAX))
+}
+
+/// How many of something are held in memory or on disk at once: with more, a slip of the finger
+/// would end the program without a word.
 pub(crate) fn count(text: &str) -> Result<usize, String> {
     from_1_to(1_000_000, text)
 }

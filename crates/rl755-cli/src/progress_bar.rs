@@ -52,10 +52,11 @@ impl Progress for Bar {
     fn set(&self, done: u64, total: u64) {
         self.bar.set_length(total);
         // What a resumed run already had does not count towards the rate.
-        if self.bar.position() == 0 && done > 0 {
+        let resumed = self.bar.position() == 0 && done > 0;
+        self.bar.set_position(done);
+        if resumed {
             self.bar.reset_eta();
         }
-        self.bar.set_position(done);
         let Some(log) = &self.log else { return };
         let mut log = log.lock().unwrap_or_else(PoisonError::into_inner);
         let first = *log.first.get_or_insert(done);

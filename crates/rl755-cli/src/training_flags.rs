@@ -14,13 +14,13 @@ pub(crate) struct TrainingFlags {
     #[arg(long, value_name = "DIR")]
     pub(crate) model_dir: PathBuf,
     /// Batches to train for
-    #[arg(long, default_value_t = 10_000, value_name = "N", value_parser = at_least_1::<u64>)]
+    #[arg(long, default_value_t = 10_000, value_name = "N", value_parser = at_least_1)]
     train_steps: u64,
     /// A checkpoint (`model-001`, `model-002`, …), a validation and a picture every N steps
-    #[arg(long, default_value_t = 1_000, value_name = "N", value_parser = at_least_1::<u64>)]
+    #[arg(long, default_value_t = 1_000, value_name = "N", value_parser = at_least_1)]
     save_every_n_steps: u64,
     /// Metrics, averaged, every N steps
-    #[arg(long, default_value_t = 50, value_name = "N", value_parser = at_least_1::<u64>)]
+    #[arg(long, default_value_t = 50, value_name = "N", value_parser = at_least_1)]
     log_every_n_steps: u64,
     /// Adam's step size
     #[arg(long, default_value_t = 1e-3, value_name = "F", value_parser = positive)]

@@ -1,17 +1,20 @@
 //! An evaluation's run directory.
 
-use std::path::Path;
+use std::{fs, io, path::Path, time::Instant};
 
 use rl755_run::{Input, Manifest, RunDir};
 
-use crate::{ControllerError, EvaluateConfig, Scores};
+use crate::{ControllerError, EvaluateConfig, Scores, scores::SCORES};
 
 /// The name of the stage in manifests.
 const STAGE: &str = "evaluate";
 
-/// An evaluation in progress: `manifest.json` says what is evaluated and how, and, once there is
-/// `scores.json` beside it, that it is complete.
-pub struct Evaluation(RunDir);
+/// An evaluation in progress: `manifest.json` says what is evaluated and how, and whether it is
+/// complete; then `scores.json` lies beside it.
+pub struct Evaluation {
+    run: RunDir,
+    began: Instant,
+}
 
 impl Evaluation {
     /// Begins in `directory`, where an earlier evaluation is replaced.
@@ -30,7 +33,16 @@ impl Evaluation {
             "environment": environment, "episodes": episodes, "horizon": horizon,
         });
         let manifest = Manifest::begin(STAGE, subject, seed, settings, inputs);
-        Ok(Self(RunDir::begin_anew(directory, manifest)?))
+        let run = RunDir::begin_anew(directory, manifest)?;
+        // Scores of something else must not lie beside this manifest.
+        let old = directory.join(SCORES);
+        match fs::remove_file(&old) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(ControllerError::io(&old)(error));
+            }
+            _ => {}
+        }
+        Ok(Self { run, began: Instant::now() })
     }
 
     /// Writes the scores.
@@ -38,11 +50,11 @@ impl Evaluation {
     /// # Errors
     /// When they cannot be written.
     pub fn finish(mut self, scores: &Scores) -> Result<(), ControllerError> {
-        scores.write(self.0.path())?;
+        scores.write(self.run.path())?;
+        self.run.add_seconds(self.began.elapsed().as_secs_f64())?;
         let results =
             [("mean", scores.mean), ("std", scores.std), ("standard_error", scores.standard_error)];
-        Ok(self.0.complete(
-            results.map(|(name, value)| (name.to_owned(), value.into())).into_iter().collect(),
-        )?)
+        let results = results.map(|(name, value)| (name.to_owned(), value.into()));
+        Ok(self.run.complete(results.into_iter().collect())?)
     }
 }

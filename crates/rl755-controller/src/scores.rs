@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ControllerError, Episode, train::mean_and_std};
 
+/// The file with the scores.
+pub(crate) const SCORES: &str = "scores.json";
+
 /// What an evaluation found: `scores.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -55,7 +58,7 @@ impl Scores {
     /// When the directory cannot be made or written.
     pub fn write(&self, directory: &Path) -> Result<(), ControllerError> {
         fs::create_dir_all(directory).map_err(ControllerError::io(directory))?;
-        let path = directory.join("scores.json");
+        let path = directory.join(SCORES);
         let text =
             serde_json::to_vec_pretty(self).map_err(|e| ControllerError::io(&path)(e.into()))?;
         write_atomically(&path, &text).map_err(ControllerError::io(&path))

@@ -26,7 +26,8 @@ const CURVE: &str = "learning_curve.json";
 /// the mean of a member's episodes; `noise`, the standard error of such a score, which `std` must
 /// exceed for selection to tell members apart; `steps`, the mean length of an episode; and `sigma`.
 /// Where the distribution's mean is evaluated, there are also `evaluation_mean` and
-/// `evaluation_std` over the evaluation's episodes. The same config gives the same bits whatever the resources.
+/// `evaluation_std` over the evaluation's episodes. The same config gives the same bits whatever
+/// the resources.
 ///
 /// # Errors
 /// When the config, the environment or the models do not fit together, an episode fails, or the

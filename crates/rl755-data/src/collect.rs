@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     PolicyError, PolicyRegistry, RolloutRecorder, SchemaError,
     record::MAX_RECORD_BYTES,
-    session::{Claim, Request, Session, rollout_name, rollout_prefix},
+    session::{NoSession, Request, Session, rollout_name, rollout_prefix},
 };
 
 /// The most rollouts of a session, as their names have 6 digits.
@@ -49,7 +49,8 @@ pub struct CollectConfig {
     pub out_dir: PathBuf,
     /// What every rollout's seed derives from.
     pub seed: u64,
-    /// Whether one session with this config is enough: where one is complete, nothing is done.
+    /// Whether one session with this config is enough: where one is complete, at most rollouts of it
+    /// that are gone are collected again.
     pub once: bool,
 }
 
@@ -142,8 +143,9 @@ pub enum CollectError {
 /// Collects rollouts, each into a file of its own, `rollout-SESSION-INDEX.tfrecord`.
 ///
 /// Each call is a session, unless `once` is set and there is one for the same config; a session
-/// that was interrupted or killed is gone on with. Its rollouts depend on the config's seed, the session's number and their index alone, not
-/// on threads, on other processes or on how often the session was interrupted.
+/// that was interrupted or killed is gone on with. Its rollouts depend on the config's seed, the
+/// session's number and their index alone, not on threads, on other processes or on how often the
+/// session was interrupted.
 ///
 /// # Errors
 /// When the config makes no sense, a name is unknown, the environment fails or panics, or the
@@ -171,21 +173,14 @@ pub fn collect(
         let path = path.to_owned();
         move |source| CollectError::Io { path, source }
     };
-    let claim = Session::claim(&config.out_dir, &request, config.once)
-        .map_err(|(path, source)| CollectError::Io { path, source })?;
-    let mut session = match claim {
-        Claim::Work(session) => session,
-        Claim::Busy(session) => {
-            return Err(CollectError::Busy { path: config.out_dir.clone(), session });
+    let mut session = Session::claim(&config.out_dir, &request, config.once).map_err(|why| {
+        let path = config.out_dir.clone();
+        match why {
+            NoSession::Busy(session) => CollectError::Busy { path, session },
+            NoSession::OtherEnvironment(found) => CollectError::OtherEnvironment { path, found },
+            NoSession::Io(path, source) => CollectError::Io { path, source },
         }
-        Claim::OtherEnvironment(found) => {
-            return Err(CollectError::OtherEnvironment { path: config.out_dir.clone(), found });
-        }
-        Claim::Complete(session) => {
-            let (resumed, collected, steps) = (config.num_rollouts, 0, 0);
-            return Ok(CollectReport { session, resumed, collected, steps, interrupted: false });
-        }
-    };
+    })?;
     let prefix = rollout_prefix(session.number);
     AtomicFile::clear_temporaries(&config.out_dir, |name| name.starts_with(&prefix))
         .map_err(io(&config.out_dir))?;

@@ -30,6 +30,12 @@ pub enum DatasetError {
         /// The path that was given.
         path: PathBuf,
     },
+    /// Another process is writing it.
+    #[error("another process is writing the dataset in {}", path.display())]
+    Busy {
+        /// Its directory.
+        path: PathBuf,
+    },
     /// The manifest cannot be understood.
     #[error("{} is damaged: {reason}", path.display())]
     Manifest {
@@ -133,7 +139,8 @@ impl Dataset {
     pub fn open(path: &Path) -> Result<Self, DatasetError> {
         let file = if path.is_file() { path.to_owned() } else { DatasetManifest::path_in(path) };
         let directory = file.parent().unwrap_or(Path::new(".")).to_owned();
-        let lock = RunLock::try_share(&directory.join(LOCK));
+        let lock = RunLock::try_share(&directory.join(LOCK))
+            .map_err(|_| DatasetError::Busy { path: directory.clone() })?;
         let text = match fs::read(&file) {
             Ok(text) => text,
             Err(error)

@@ -276,6 +276,7 @@ impl EncodedPart {
         let out_dir = &self.config.out_dir;
         // Parts that finish at the same time take turns, so that the last one sees all others.
         let _turn = take_turn(out_dir)?;
+        OtherDataset::check(out_dir, &self.config.out_name, true)?;
         AtomicFile::clear_temporaries(out_dir, |name| name == MANIFEST_NAME)
             .map_err(io_error(out_dir))?;
         let mut shards = Vec::new();
@@ -347,9 +348,11 @@ fn claim(
         let is_other = read_part(&other).is_some_and(|part| !part.plan.same_work(plan));
         if is_other && other != path {
             let lock = other.with_extension("lock");
-            if RunLock::try_take(&lock).map_err(io_error(&lock))?.is_none() {
+            let Some(_idle) = RunLock::try_take(&lock).map_err(io_error(&lock))? else {
                 return Err(PartError::OtherWork { out_dir });
-            }
+            };
+            // Its shards are about to be replaced.
+            fs::remove_file(&other).map_err(io_error(&other))?;
         }
     }
     let same = |part: &PartManifest| {
@@ -357,10 +360,16 @@ fn claim(
     };
     let found = read_part(path).filter(same);
     let reading = out_dir.join(LOCK);
-    // What others read is only replaced by other work: the same gives the same shards.
-    if RunLock::try_take(&reading).map_err(io_error(&reading))?.is_none() && found.is_none() {
-        return Err(PartError::OtherWork { out_dir });
+    let dataset = DatasetManifest::path_in(&out_dir);
+    if found.is_none() && dataset.exists() {
+        // Other work replaces the dataset; the same would give the same shards. From here on nobody
+        // opens the old one.
+        let Some(_alone) = RunLock::try_take(&reading).map_err(io_error(&reading))? else {
+            return Err(PartError::OtherWork { out_dir });
+        };
+        fs::remove_file(&dataset).map_err(io_error(&dataset))?;
     }
+    RunLock::prepare(&reading).map_err(io_error(&reading))?;
     let found = found.unwrap_or_else(|| PartManifest {
         format: MANIFEST_FORMAT,
         plan: plan.clone(),

@@ -202,17 +202,15 @@ pub fn pack(
         .num_threads(config.parallelism)
         .build()
         .map_err(|e| PackError::Threads(e.to_string()))?;
+    // What keeps it from writing is told before all is read; a directory is made only afterwards.
+    let early = config.out_dir.is_dir().then(|| lock(&config.out_dir)).transpose()?;
     // Each rollout is read twice: to check it, and to copy it.
     let meter = Meter { progress, reads: AtomicU64::new(0), rollouts: files.len() as u64 };
     progress.set(0, meter.rollouts);
     let (inputs, environment, skipped) =
         pool.install(|| check_inputs(config, &files, &meter, interrupt))?;
 
-    fs::create_dir_all(&config.out_dir).map_err(io_error(&config.out_dir))?;
-    let lock_path = config.out_dir.join(LOCK);
-    let _lock = RunLock::try_take(&lock_path)
-        .map_err(io_error(&lock_path))?
-        .ok_or_else(|| PackError::Busy { path: config.out_dir.clone() })?;
+    let _lock = early.map_or_else(|| lock(&config.out_dir), Ok)?;
     OtherDataset::check(&config.out_dir, &config.out_name, false)?;
     let mine = |name: &str| is_shard_of(&config.out_name, name) || name == MANIFEST_NAME;
     AtomicFile::clear_temporaries(&config.out_dir, mine).map_err(io_error(&config.out_dir))?;
@@ -254,6 +252,15 @@ pub fn pack(
         skipped,
         open_sessions,
     })
+}
+
+/// Locks the directory, which is made where needed.
+fn lock(directory: &Path) -> Result<RunLock, PackError> {
+    fs::create_dir_all(directory).map_err(io_error(directory))?;
+    let path = directory.join(LOCK);
+    RunLock::try_take(&path)
+        .map_err(io_error(&path))?
+        .ok_or_else(|| PackError::Busy { path: directory.to_owned() })
 }
 
 /// Counts rollouts over all threads: each is done when it was read twice.
@@ -328,7 +335,11 @@ fn check_inputs(
                     digest: file.digest,
                 });
             }
-            Err(reason) => corrupt.push(CorruptRollout { path: path.clone(), reason }),
+            Err(reason) => {
+                // It will not be copied.
+                meter.add(1);
+                corrupt.push(CorruptRollout { path: path.clone(), reason });
+            }
         }
     }
     match first {

@@ -57,7 +57,7 @@ pub struct EncodedRollout {
     pub seed: u64,
     /// The name of the policy that acted.
     pub policy: String,
-    /// The digest of the encoder's weights.
+    /// The digest of the encoder's weights, name and settings.
     pub encoder: Digest,
     /// Posterior means, `[steps, latent]`.
     pub latents: Array2<f32>,

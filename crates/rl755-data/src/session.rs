@@ -53,61 +53,55 @@ pub(crate) struct Session {
     _lock: RunLock,
 }
 
-/// What there is to do for a request.
+/// Why there is no session to work on.
 #[derive(Debug)]
-pub(crate) enum Claim {
-    /// This session.
-    Work(Session),
-    /// Nothing: the session of that number is complete.
-    Complete(u32),
-    /// Nothing: another process works on the session of that number.
+pub(crate) enum NoSession {
+    /// Once is enough, and another process works on the session of that number.
     Busy(u32),
-    /// Nothing: the directory has rollouts of the environment of that id.
+    /// The directory has rollouts of the environment of that id.
     OtherEnvironment(String),
+    /// The file system said no, at that path.
+    Io(PathBuf, io::Error),
 }
 
 impl Session {
     /// Takes over an unfinished session for the same request that nobody works on, or begins the
-    /// next one; with `once` it begins one only where there is none for the same request.
-    pub(crate) fn claim(
-        out_dir: &Path,
-        request: &Request,
-        once: bool,
-    ) -> Result<Claim, (PathBuf, io::Error)> {
+    /// next one; with `once` a finished one will do, and a next one is begun only where there is
+    /// none for the same request.
+    pub(crate) fn claim(out_dir: &Path, request: &Request, once: bool) -> Result<Self, NoSession> {
         let sessions = out_dir.join("sessions");
         let at = |path: &Path| {
             let path = path.to_owned();
-            move |error| (path, error)
+            move |error| NoSession::Io(path, error)
         };
         fs::create_dir_all(&sessions).map_err(at(&sessions))?;
         // One process at a time looks for a session.
         let _turn = RunLock::take(&sessions.join("claim.lock")).map_err(at(&sessions))?;
         let mut numbers = session_numbers(&sessions).map_err(at(&sessions))?;
-        // The earliest unfinished session is gone on with first.
         numbers.sort_unstable();
+        let mut same = Vec::new();
         for &number in &numbers {
             let path = session_path(&sessions, number);
             let Some(file) = read_session(&path).map_err(at(&path))? else { continue };
             if file.request.environment.id != request.environment.id {
-                return Ok(Claim::OtherEnvironment(file.request.environment.id));
+                return Err(NoSession::OtherEnvironment(file.request.environment.id));
             }
-            if file.request != *request {
-                continue;
+            if file.request == *request && (once || !file.complete) {
+                same.push((number, file));
             }
-            if file.complete {
-                if once {
-                    return Ok(Claim::Complete(number));
-                }
-                continue;
-            }
+        }
+        // The earliest unfinished session is gone on with first, unless one is finished already.
+        same.sort_by_key(|(number, file)| (!file.complete, *number));
+        for (number, file) in same {
+            let path = session_path(&sessions, number);
             let lock = RunLock::try_take(&path.with_extension("lock")).map_err(at(&path))?;
             if let Some(lock) = lock {
                 let name = format!("{number:04}.json");
                 AtomicFile::clear_temporaries(&sessions, |n| n == name).map_err(at(&sessions))?;
-                return Ok(Claim::Work(Self { number, directory: sessions, file, _lock: lock }));
+                return Ok(Self { number, directory: sessions, file, _lock: lock });
             }
             if once {
-                return Ok(Claim::Busy(number));
+                return Err(NoSession::Busy(number));
             }
         }
         // Rollouts whose session file is gone keep their names.
@@ -125,7 +119,7 @@ impl Session {
         };
         let session = Self { number, directory: sessions, file, _lock: lock };
         session.write().map_err(at(&path))?;
-        Ok(Claim::Work(session))
+        Ok(session)
     }
 
     /// Marks the session as done: the next process with the same request begins another one.
@@ -234,10 +228,7 @@ mod tests {
     #[test]
     fn sessions_are_resumed_only_when_free_unfinished_and_the_same() {
         let directory = tempfile::tempdir().unwrap();
-        let claim = |seed| match Session::claim(directory.path(), &request(seed), false).unwrap() {
-            Claim::Work(session) => session,
-            other => panic!("{other:?}"),
-        };
+        let claim = |seed| Session::claim(directory.path(), &request(seed), false).unwrap();
         let first = claim(1);
         assert_eq!(first.number, 0);
         let second = claim(1);
@@ -257,15 +248,15 @@ mod tests {
     #[test]
     fn one_session_is_enough_where_that_is_asked_for() {
         let directory = tempfile::tempdir().unwrap();
-        let claim = |seed| Session::claim(directory.path(), &request(seed), true).unwrap();
-        let Claim::Work(mut first) = claim(1) else { panic!("there is none yet") };
-        assert!(matches!(claim(1), Claim::Busy(0)));
-        let Claim::Work(other) = claim(2) else { panic!("another request") };
-        assert_eq!(other.number, 1);
+        let claim = |seed| Session::claim(directory.path(), &request(seed), true);
+        let mut first = claim(1).unwrap();
+        assert!(matches!(claim(1), Err(NoSession::Busy(0))));
+        assert_eq!(claim(2).unwrap().number, 1, "another request");
         first.complete().unwrap();
-        assert!(matches!(claim(1), Claim::Complete(0)));
         drop(first);
-        assert!(matches!(claim(1), Claim::Complete(0)));
+        // An unfinished one of the same request beside it.
+        drop(Session::claim(directory.path(), &request(1), false).unwrap());
+        assert_eq!(claim(1).unwrap().number, 0);
     }
 
     #[test]

@@ -110,7 +110,13 @@ fn collecting_again_adds_other_rollouts() {
     // Unless once is enough.
     let once = collect_all(&CollectConfig { once: true, ..config.clone() });
     assert_eq!((once.session, once.resumed, once.collected), (0, 6, 0));
-    assert_eq!(files(directory.path()).len(), 6);
+    let before = files(directory.path());
+    assert_eq!(before.len(), 6);
+    // One that is gone is collected again.
+    std::fs::remove_file(directory.path().join("rollout-0000-000002.tfrecord")).unwrap();
+    let once = collect_all(&CollectConfig { once: true, ..config.clone() });
+    assert_eq!((once.session, once.resumed, once.collected), (0, 5, 1));
+    assert!(files(directory.path()) == before);
     assert_eq!(collect_all(&config).session, 1);
     let files = files(directory.path());
     let different: std::collections::BTreeSet<_> = files.values().collect();

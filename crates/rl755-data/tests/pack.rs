@@ -5,8 +5,10 @@ mod support;
 
 use std::{fs, path::Path};
 
-use rl755_data::{CollectConfig, Dataset, OnCorrupt, PackConfig, PackError, Rollout, pack, verify};
-use rl755_run::{Interrupt, Progress, Silent};
+use rl755_data::{
+    CollectConfig, Dataset, DatasetError, OnCorrupt, PackConfig, PackError, Rollout, pack, verify,
+};
+use rl755_run::{Interrupt, Progress, RunLock, Silent};
 use support::*;
 
 fn try_pack(config: &PackConfig) -> Result<(), PackError> {
@@ -232,5 +234,9 @@ fn a_dataset_that_is_read_is_not_replaced() {
     let error = try_pack(&pack_config(&rollouts, &data)).unwrap_err();
     assert!(matches!(error, PackError::Busy { .. }), "{error}");
     drop(reading);
+    let writing = RunLock::try_take(&data.join(".lock")).unwrap();
+    let error = Dataset::open(&data).unwrap_err();
+    assert!(matches!(error, DatasetError::Busy { .. }), "{error}");
+    drop(writing);
     pack_all(&pack_config(&rollouts, &data));
 }

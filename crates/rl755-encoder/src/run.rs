@@ -89,11 +89,19 @@ pub fn encoder_checkpoint(model_dir: &Path, identity: &ModelIdentity) -> Result<
     RunDir::peek(model_dir, STAGE)?;
     let checkpoints = Checkpoints::new(&model_dir.join("checkpoints"));
     let latest = checkpoints.latest().map_err(RunError::io(model_dir))?;
+    let mut failure = None;
     for number in (1..=latest.map_or(0, |(number, _)| number)).rev() {
-        let found = checkpoints.path(number).is_dir();
-        if found && encoder_identity(model_dir, Some(number))? == *identity {
-            return Ok(number);
+        if checkpoints.path(number).is_dir() {
+            match encoder_identity(model_dir, Some(number)) {
+                Ok(found) if found == *identity => return Ok(number),
+                Ok(_) => {}
+                // An older one may still be the one.
+                Err(error) => failure = failure.or(Some(error)),
+            }
         }
+    }
+    if let Some(error) = failure {
+        return Err(error.into());
     }
     Err(EncoderError::OtherEncoder { path: model_dir.to_owned(), identity: identity.clone() })
 }

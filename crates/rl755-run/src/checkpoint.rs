@@ -87,16 +87,18 @@ impl Checkpoints {
         }
         fs::rename(&temporary, &target)?;
         sync_directory(&self.directory)?;
-        remove(&old)?;
+        // What cannot be removed now, as somebody reads it over a network, is removed next time.
+        let _ = remove(&old);
         Ok(target)
     }
 
-    /// Checks that the files in the directory `checkpoint` are those that were saved. Without its
-    /// list of digests, `digests.json`, there is nothing to check.
+    /// Checks that the files in the directory `checkpoint` are those that were saved; with `whole`
+    /// also that none is missing. Without its list of digests, `digests.json`, there is nothing to
+    /// check.
     ///
     /// # Errors
-    /// Names the first file that is missing or was changed.
-    pub fn check(checkpoint: &Path) -> Result<(), RunError> {
+    /// Names the first file that was changed or is missing.
+    pub fn check(checkpoint: &Path, whole: bool) -> Result<(), RunError> {
         let list = checkpoint.join(DIGESTS);
         let text = match fs::read(&list) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -106,12 +108,19 @@ impl Checkpoints {
             .map_err(|e| RunError::Damaged { path: list, reason: e.to_string() })?;
         for (file, digest) in digests {
             let path = checkpoint.join(file);
-            if digest_file(&path).map_err(RunError::io(&path))? != digest {
-                let reason = format!(
-                    "it is not the file that was saved (remove {DIGESTS} to use it anyway)"
-                );
-                return Err(RunError::Damaged { path, reason });
-            }
+            let wrong = match digest_file(&path) {
+                Ok(found) if found == digest => continue,
+                Ok(_) => "it is not the file that was saved",
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    if !whole {
+                        continue;
+                    }
+                    "it is missing"
+                }
+                Err(source) => return Err(RunError::Io { path, source }),
+            };
+            let reason = format!("{wrong} (without {DIGESTS} beside it, it is used as it is)");
+            return Err(RunError::Damaged { path, reason });
         }
         Ok(())
     }
@@ -156,8 +165,10 @@ fn write_digests(directory: &Path) -> io::Result<()> {
     let mut digests = BTreeMap::new();
     for entry in fs::read_dir(directory)? {
         let entry = entry?;
-        let name = entry.file_name().to_string_lossy().into_owned();
-        digests.insert(name, digest_file(&entry.path())?);
+        if entry.path().is_file() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            digests.insert(name, digest_file(&entry.path())?);
+        }
     }
     fs::write(directory.join(DIGESTS), serde_json::to_vec_pretty(&digests)?)
 }
@@ -206,15 +217,17 @@ mod tests {
             fs::write(path.join("state"), "2")
         };
         let path = checkpoints.save::<io::Error>(1, write).unwrap();
-        Checkpoints::check(&path).unwrap();
+        Checkpoints::check(&path, true).unwrap();
         fs::write(path.join("weights"), "2").unwrap();
-        let error = Checkpoints::check(&path).unwrap_err().to_string();
+        let error = Checkpoints::check(&path, true).unwrap_err().to_string();
         assert!(error.contains("weights is damaged: it is not the file that was saved"), "{error}");
         fs::write(path.join("weights"), "1").unwrap();
         fs::remove_file(path.join("state")).unwrap();
-        assert!(Checkpoints::check(&path).unwrap_err().to_string().contains("state"));
+        let error = Checkpoints::check(&path, true).unwrap_err().to_string();
+        assert!(error.contains("state is damaged: it is missing"), "{error}");
+        Checkpoints::check(&path, false).unwrap();
         fs::remove_file(path.join(DIGESTS)).unwrap();
-        Checkpoints::check(&path).unwrap();
+        Checkpoints::check(&path, true).unwrap();
     }
 
     #[test]

@@ -49,7 +49,7 @@ pub struct Manifest {
     pub made_by: String,
     /// `train-encoder`, `train-sequence`, …
     pub stage: String,
-    /// The registered name of what was trained or evaluated.
+    /// The registered name of what was trained; what was evaluated: `controller linear`.
     pub name: String,
     /// Whether it is done.
     pub status: Status,

@@ -70,9 +70,15 @@ pub enum RunError {
         /// The run directory.
         path: PathBuf,
     },
+    /// The checkpoint was saved when the run was interrupted, and will be replaced.
+    #[error("{} was saved when the run was interrupted; resume it first", path.display())]
+    Interim {
+        /// The checkpoint.
+        path: PathBuf,
+    },
     /// The run has no such checkpoint.
-    #[error("{} has no checkpoint {}", path.display(),
-        number.map(|n| format!("model-{n:03}")).unwrap_or_default())]
+    #[error("{} has no checkpoint{}", path.display(),
+        number.map(|n| format!(" model-{n:03}")).unwrap_or_default())]
     NoCheckpoint {
         /// The run directory.
         path: PathBuf,
@@ -293,7 +299,7 @@ fn difference(old: &Manifest, new: &Manifest) -> String {
             return format!("input ({} changed)", is.path.display());
         }
     }
-    "number of inputs".to_owned()
+    "number of inputs or fields of its config".to_owned()
 }
 
 /// The first place at which two JSON values differ, as deep as it goes: `population 18, was 16`.

@@ -27,13 +27,27 @@ impl RunLock {
         }
     }
 
+    /// Makes the file, for those who will share the lock.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn prepare(path: &Path) -> io::Result<()> {
+        open(path).map(drop)
+    }
+
     /// Takes the lock together with others that share it, which keeps those out that want it alone.
-    /// `None` where there is no such file, no permission or no support for locks, or one of those
-    /// was first.
-    pub fn try_share(path: &Path) -> Option<Self> {
-        let file = File::open(path).ok()?;
-        file.try_lock_shared().ok()?;
-        Some(Self { _file: file })
+    /// Where there is no such file, no permission or no support for locks, there is none to take:
+    /// `Ok(None)`.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::WouldBlock`] when somebody has it alone.
+    pub fn try_share(path: &Path) -> io::Result<Option<Self>> {
+        let Ok(file) = File::open(path) else { return Ok(None) };
+        match file.try_lock_shared() {
+            Ok(()) => Ok(Some(Self { _file: file })),
+            Err(TryLockError::WouldBlock) => Err(io::ErrorKind::WouldBlock.into()),
+            Err(TryLockError::Error(_)) => Ok(None),
+        }
     }
 
     /// Takes the lock, waiting for whoever holds it.
@@ -62,11 +76,12 @@ mod tests {
     fn a_shared_lock_keeps_out_those_who_want_it_alone() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join(".lock");
-        assert!(RunLock::try_share(&path).is_none(), "there is no file");
-        let alone = RunLock::try_take(&path).unwrap();
-        assert!(alone.is_some() && RunLock::try_share(&path).is_none());
+        let share = || RunLock::try_share(&path);
+        assert!(share().unwrap().is_none(), "there is no file");
+        let alone = RunLock::try_take(&path).unwrap().unwrap();
+        assert_eq!(share().unwrap_err().kind(), io::ErrorKind::WouldBlock);
         drop(alone);
-        let shared = (RunLock::try_share(&path).unwrap(), RunLock::try_share(&path).unwrap());
+        let shared = (share().unwrap().unwrap(), share().unwrap().unwrap());
         assert!(RunLock::try_take(&path).unwrap().is_none());
         drop(shared);
         assert!(RunLock::try_take(&path).unwrap().is_some());

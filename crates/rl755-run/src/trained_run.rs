@@ -8,7 +8,8 @@ use std::{
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::{
-    Checkpoints, Digest, Manifest, RunDir, RunError, digest_bytes, digest_file, run_dir::CHECKPOINT,
+    Checkpoints, Digest, Manifest, RunDir, RunError, digest_bytes, digest_file,
+    run_dir::CHECKPOINT, training::read_state,
 };
 
 /// The file of a checkpoint with a model's weights.
@@ -48,7 +49,7 @@ impl TrainedRun {
     /// was named).
     pub fn open(path: &Path, stage: &str, number: Option<u64>) -> Result<Self, RunError> {
         let manifest = match number {
-            // A checkpoint that is asked for by its number is as good as it will ever be.
+            // A checkpoint that is asked for by its number need not wait for the run's end.
             Some(_) => RunDir::peek(path, stage)?,
             None => RunDir::read(path, stage)?,
         };
@@ -57,8 +58,12 @@ impl TrainedRun {
             number.map(|number| Checkpoints::new(&path.join("checkpoints")).path(number));
         let path = path.to_owned();
         match checkpoint.filter(|checkpoint| checkpoint.is_dir()) {
+            // One that an interruption left will be replaced.
+            Some(checkpoint) if read_state(&checkpoint).is_ok_and(|state| state.interim) => {
+                Err(RunError::Interim { path: checkpoint })
+            }
             Some(checkpoint) => {
-                Checkpoints::check(&checkpoint)?;
+                Checkpoints::check(&checkpoint, false)?;
                 Ok(Self { path, manifest, checkpoint })
             }
             None => Err(RunError::NoCheckpoint { path, number }),

@@ -138,11 +138,16 @@ pub trait Trainee {
     }
 }
 
-/// What the loop itself must remember: `training.json` in a checkpoint.
+/// The file of a checkpoint with what the loop itself must remember.
+const STATE: &str = "training.json";
+
+/// What the loop itself must remember.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct LoopState {
+pub(crate) struct LoopState {
     step: u64,
+    /// Whether it was saved between two regular checkpoints, the next of which will replace it.
+    pub(crate) interim: bool,
     /// Sums of the metrics since they were last logged.
     sums: Vec<(String, f64)>,
     /// How many steps are in `sums`.
@@ -166,7 +171,7 @@ pub fn train(
     let started = Instant::now();
     let mut state = LoopState::default();
     if let Some((_, path)) = run.checkpoints().latest()? {
-        Checkpoints::check(&path)?;
+        Checkpoints::check(&path, true)?;
         state = read_state(&path)?;
         trainee.load(&path)?;
         progress.set(state.step, config.train_steps);
@@ -257,16 +262,19 @@ fn save(
 ) -> Result<(), TrainingError> {
     // A checkpoint between two regular ones takes the number of the next, which replaces it.
     let number = state.step.div_ceil(config.save_every_n_steps);
+    let regular = state.step.is_multiple_of(config.save_every_n_steps);
+    let interim = !regular && state.step != config.train_steps;
+    let state = LoopState { interim, ..state.clone() };
     run.checkpoints().save(number, |path| {
         trainee.save(path)?;
-        let text = serde_json::to_vec_pretty(state).map_err(io::Error::from)?;
-        Ok::<_, TrainingError>(write_atomically(&path.join("training.json"), &text)?)
+        let text = serde_json::to_vec_pretty(&state).map_err(io::Error::from)?;
+        Ok::<_, TrainingError>(write_atomically(&path.join(STATE), &text)?)
     })?;
     Ok(())
 }
 
-fn read_state(checkpoint: &Path) -> Result<LoopState, TrainingError> {
-    let path = checkpoint.join("training.json");
+pub(crate) fn read_state(checkpoint: &Path) -> Result<LoopState, TrainingError> {
+    let path = checkpoint.join(STATE);
     let damaged =
         |reason: String| TrainingError::Checkpoint { path: path.display().to_string(), reason };
     let text = fs::read(&path).map_err(|e| damaged(e.to_string()))?;
@@ -276,7 +284,7 @@ fn read_state(checkpoint: &Path) -> Result<LoopState, TrainingError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Manifest, Random, Silent};
+    use crate::{Manifest, Random, Silent, TrainedRun};
 
     /// A random walk; interrupts itself at a step.
     struct Walk {
@@ -335,6 +343,10 @@ mod tests {
         for at in 1..25 {
             let parts = tempfile::tempdir().unwrap();
             assert_eq!(run(parts.path(), Some(at)).0, Outcome::Interrupted { step: at });
+            // Nobody else takes a checkpoint that will be replaced.
+            let opened = TrainedRun::open(parts.path(), "walk", Some(at.div_ceil(10)));
+            let interim = matches!(opened, Err(RunError::Interim { .. }));
+            assert_eq!(interim, !at.is_multiple_of(10), "{at}");
             assert_eq!(run(parts.path(), None), (Outcome::Complete, expected));
             let metrics = |d: &Path| fs::read_to_string(d.join("metrics.jsonl")).unwrap();
             assert_eq!(metrics(parts.path()), metrics(whole.path()), "interrupted at {at}");

@@ -24,7 +24,7 @@ pub struct SequenceRunConfig {
     pub sizes: Sizes,
     /// The registered name of the encoder that made the latents.
     pub encoder: String,
-    /// The digest of that encoder's weights: latents of another encoder mean nothing to the model.
+    /// The digest of that encoder's weights, name and settings: latents of another encoder mean nothing to the model.
     pub encoder_digest: Digest,
     /// Whether latents were drawn anew for each batch.
     pub sample_observations: bool,

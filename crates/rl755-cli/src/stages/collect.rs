@@ -7,7 +7,7 @@ use rl755_run::Outcome;
 
 use crate::{
     Desk, Plugins, Stage,
-    flag_values::{at_least_1, threads},
+    flag_values::{count, threads},
 };
 
 /// Collect rollouts of an environment under a random policy
@@ -24,14 +24,14 @@ pub struct Collect {
     #[arg(long, default_value = "smooth", value_name = "NAME")]
     policy: String,
     /// Rollouts that this instance adds
-    #[arg(long, value_name = "N", value_parser = at_least_1::<u64>)]
-    num_rollouts: u64,
+    #[arg(long, value_name = "N", value_parser = count)]
+    num_rollouts: usize,
     /// Rollouts at a time [default: one for each core]
     #[arg(long, value_name = "N", value_parser = threads)]
     parallelism: Option<usize>,
     /// The longest a rollout gets, in steps
-    #[arg(long, default_value_t = 1000, value_name = "N", value_parser = at_least_1::<u64>)]
-    max_steps: u64,
+    #[arg(long, default_value_t = 1000, value_name = "N", value_parser = count)]
+    max_steps: usize,
     /// Where the rollouts go, a file each
     #[arg(long, value_name = "DIR")]
     out_dir: PathBuf,
@@ -52,9 +52,9 @@ impl Stage for Collect {
         let config = CollectConfig {
             environment: self.environment,
             policy: self.policy,
-            num_rollouts: self.num_rollouts,
+            num_rollouts: self.num_rollouts as u64,
             parallelism: self.parallelism.unwrap_or_else(rayon::current_num_threads),
-            max_steps: self.max_steps,
+            max_steps: self.max_steps as u64,
             out_dir: self.out_dir,
             seed: self.seed,
             once: self.once,

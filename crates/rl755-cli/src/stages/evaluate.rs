@@ -12,14 +12,14 @@ use super::train_controller::stage_context;
 use crate::{
     Desk, Plugins, Stage,
     device::DeviceFlags,
-    flag_values::{at_least_1, count},
+    flag_values::{count, steps},
     stage::FROM_THE_BEGINNING,
     world_model::load_world_model,
 };
 
 /// Score a controller, or a policy to compare it with, on tracks it was not trained on
 ///
-/// Writes scores.json: mean, standard deviation, standard error, each episode, the environment's
+/// Writes manifest.json, and scores.json: mean, standard deviation, standard error, each episode, the environment's
 /// version and its rules. The same seed gives the same tracks to every controller and policy.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Evaluate {
@@ -43,9 +43,9 @@ pub struct Evaluate {
     #[arg(long, default_value_t = 20, value_name = "N", value_parser = count)]
     episodes: usize,
     /// Steps after which an episode is broken off [default: the environment's own limit]
-    #[arg(long, value_name = "N", value_parser = at_least_1::<u32>)]
+    #[arg(long, value_name = "N", value_parser = steps)]
     max_steps: Option<u32>,
-    /// Where scores.json goes
+    /// Where scores.json goes; an earlier evaluation there is replaced
     #[arg(long, value_name = "DIR")]
     out_dir: PathBuf,
     /// Film the first episode, as WebM, which browsers play
@@ -97,12 +97,12 @@ impl Evaluate {
                      say where it is if it was moved)",
                 )?;
                 let player = Player::new(&run, &models, &context)?;
+                let evaluation =
+                    begin(&player.subject(), &run.training.environment, player.inputs())?;
                 // First the film: what cannot be filmed is told before all episodes are played.
                 if let Some(video) = &self.video {
                     player.film(&config, &context, video)?;
                 }
-                let evaluation =
-                    begin(&player.subject(), &run.training.environment, player.inputs())?;
                 (evaluation, player.evaluate(&config, &context)?)
             }
             (None, Some(policy)) => {

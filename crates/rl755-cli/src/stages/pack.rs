@@ -42,7 +42,7 @@ pub struct Pack {
 
 impl Stage for Pack {
     const NAME: &'static str = "rl755-pack";
-    const UNIT: &'static str = "rollouts read (twice each)";
+    const UNIT: &'static str = "rollouts";
 
     fn run(self, _plugins: &Plugins, desk: &Desk) -> anyhow::Result<Outcome> {
         let config = PackConfig {

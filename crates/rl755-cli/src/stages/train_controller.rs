@@ -11,7 +11,7 @@ use rl755_run::{Outcome, TrainingConfig};
 use crate::{
     Desk, Plugins, Stage,
     device::DeviceFlags,
-    flag_values::{at_least_1, count, object, positive},
+    flag_values::{at_least_1, count, object, positive, steps},
     stage::WITH_RESUME,
     world_model::load_world_model,
 };
@@ -46,13 +46,13 @@ pub struct TrainController {
     #[arg(long, default_value_t = 16, value_name = "N", value_parser = count)]
     trials: usize,
     /// Generations
-    #[arg(long, default_value_t = 300, value_name = "N", value_parser = at_least_1::<u64>)]
+    #[arg(long, default_value_t = 300, value_name = "N", value_parser = at_least_1)]
     generations: u64,
     /// Steps after which an episode is broken off
-    #[arg(long, default_value_t = 1000, value_name = "N", value_parser = at_least_1::<u32>)]
+    #[arg(long, default_value_t = 1000, value_name = "N", value_parser = steps)]
     max_steps: u32,
     /// In training, break an episode off after N steps without a reward
-    #[arg(long, value_name = "N", value_parser = at_least_1::<u32>)]
+    #[arg(long, value_name = "N", value_parser = steps)]
     patience_steps: Option<u32>,
     /// The first step size of CMA-ES
     #[arg(long, default_value_t = 0.1, value_name = "F", value_parser = positive)]
@@ -62,7 +62,7 @@ pub struct TrainController {
     #[arg(long, default_value = "full", value_name = "NAME", value_parser = covariance)]
     covariance: Covariance,
     /// Evaluate the mean of the distribution every N generations, and after the last
-    #[arg(long, default_value_t = 10, value_name = "N", value_parser = at_least_1::<u64>)]
+    #[arg(long, default_value_t = 10, value_name = "N", value_parser = at_least_1)]
     evaluate_every: u64,
     /// Episodes of an evaluation, none of them trained on
     #[arg(long, default_value_t = 16, value_name = "N", value_parser = count)]
@@ -71,7 +71,7 @@ pub struct TrainController {
     #[arg(long, default_value_t = 32, value_name = "N", value_parser = count)]
     batch_size: usize,
     /// A checkpoint every N generations
-    #[arg(long, default_value_t = 10, value_name = "N", value_parser = at_least_1::<u64>)]
+    #[arg(long, default_value_t = 10, value_name = "N", value_parser = at_least_1)]
     save_every_n_steps: u64,
     /// What members and tracks are drawn from
     #[arg(long, default_value_t = 0, value_name = "N")]
