@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{EnvError, ObservationMut, Space};
+use crate::{EnvError, ObservationMut, RgbFrame, Space};
 
 /// What a caller must know of an environment before it makes one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -86,6 +86,14 @@ pub trait Env: Send {
     /// On an action that the space does not contain (NaN, wrong width, an index out of range), and
     /// when called before `reset` or after an episode ended.
     fn step(&mut self, action: &[f32], observation: ObservationMut<'_>) -> Result<Step, EnvError>;
+
+    /// A picture of the current state for people; `None` from environments that have none.
+    ///
+    /// # Errors
+    /// When called before `reset`.
+    fn render(&mut self) -> Result<Option<RgbFrame>, EnvError> {
+        Ok(None)
+    }
 }
 
 impl<E: Env + ?Sized> Env for Box<E> {
@@ -103,5 +111,9 @@ impl<E: Env + ?Sized> Env for Box<E> {
 
     fn step(&mut self, action: &[f32], observation: ObservationMut<'_>) -> Result<Step, EnvError> {
         (**self).step(action, observation)
+    }
+
+    fn render(&mut self) -> Result<Option<RgbFrame>, EnvError> {
+        (**self).render()
     }
 }

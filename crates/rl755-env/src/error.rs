@@ -17,6 +17,14 @@ pub enum EnvError {
         /// Every registered id.
         known: Vec<String>,
     },
+    /// Options behind an id that the environment does not take.
+    #[error("{env}: {reason}")]
+    Options {
+        /// The environment's id.
+        env: String,
+        /// What is wrong, with the name or the value.
+        reason: String,
+    },
     /// An action that the action space does not contain.
     #[error("{env}: action {} is not in {space}: {reason}", Floats(action))]
     InvalidAction {

@@ -2,12 +2,21 @@
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
-use crate::{CarRacing, CarRacingConfig, CartPole, Env, EnvError, TimeLimit};
+use serde::{Deserialize, de::DeserializeOwned};
 
-/// Makes one environment.
-type Factory = Arc<dyn Fn() -> Result<Box<dyn Env>, EnvError> + Send + Sync>;
+use crate::{CarRacing, CarRacingConfig, CartPole, Env, EnvError, TimeLimit, options::Id};
+
+/// Makes one environment, with the options behind its id.
+type Factory = Arc<dyn Fn(&Id) -> Result<Box<dyn Env>, EnvError> + Send + Sync>;
+
+/// For environments without options.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NoOptions {}
 
 /// The environments a program knows, by versioned id.
+///
+/// An environment's options follow its id: `CarRacing-v3:lap_complete_percent=0.9`.
 #[derive(Clone, Default)]
 pub struct EnvRegistry {
     factories: BTreeMap<String, Factory>,
@@ -29,6 +38,18 @@ impl EnvRegistry {
     where
         F: Fn() -> Result<Box<dyn Env>, EnvError> + Send + Sync + 'static,
     {
+        self.add_with_options(id, move |NoOptions {}| factory());
+    }
+
+    /// Registers `factory` under `id`, replacing what was there. It is given the options behind the
+    /// id as a config, which should refuse unknown fields (`serde(deny_unknown_fields)`) and have
+    /// defaults (`serde(default)`).
+    pub fn add_with_options<C, F>(&mut self, id: &str, factory: F)
+    where
+        C: DeserializeOwned,
+        F: Fn(C) -> Result<Box<dyn Env>, EnvError> + Send + Sync + 'static,
+    {
+        let factory = move |id: &Id| Ok(id.name(factory(id.config()?)?));
         self.factories.insert(id.to_owned(), Arc::new(factory));
     }
 
@@ -37,20 +58,19 @@ impl EnvRegistry {
         self.factories.keys().cloned().collect()
     }
 
-    /// Makes the environment called `id`, within a [`TimeLimit`] if its spec has
+    /// Makes the environment called `id`, with the options behind it, within a [`TimeLimit`] if its spec has
     /// [`max_episode_steps`](crate::EnvSpec::max_episode_steps).
     ///
     /// # Errors
-    /// When no such id is registered (naming the nearest), or when its factory fails.
+    /// When no such id is registered (naming the nearest), when it does not take such options, or
+    /// when its factory fails.
     pub fn make(&self, id: &str) -> Result<Box<dyn Env>, EnvError> {
-        let Some(factory) = self.factories.get(id) else {
-            return Err(EnvError::UnknownId {
-                id: id.to_owned(),
-                nearest: self.nearest(id),
-                known: self.ids(),
-            });
+        let id = Id::parse(id)?;
+        let Some(factory) = self.factories.get(&id.name) else {
+            let nearest = self.nearest(&id.name);
+            return Err(EnvError::UnknownId { id: id.name, nearest, known: self.ids() });
         };
-        let env = factory()?;
+        let env = factory(&id)?;
         Ok(match env.spec().max_episode_steps {
             Some(max_steps) => Box::new(TimeLimit::new(env, max_steps)),
             None => env,

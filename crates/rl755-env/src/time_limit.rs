@@ -1,6 +1,6 @@
 //! Cutting episodes off after a number of steps.
 
-use crate::{Env, EnvError, EnvSpec, ObservationMut, Step};
+use crate::{Env, EnvError, EnvSpec, ObservationMut, RgbFrame, Step};
 
 /// Truncates the episodes of another environment, as Gymnasium's wrapper of that name does.
 ///
@@ -45,5 +45,9 @@ impl<E: Env> Env for TimeLimit<E> {
         self.taken += 1;
         step.truncated |= self.taken >= self.max_steps;
         Ok(step)
+    }
+
+    fn render(&mut self) -> Result<Option<RgbFrame>, EnvError> {
+        self.env.render()
     }
 }

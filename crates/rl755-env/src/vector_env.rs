@@ -7,7 +7,8 @@ use rayon::{
 };
 
 use crate::{
-    Env, EnvError, EnvRegistry, EnvSpec, ObservationBuffer, ObservationMut, ObservationRef, Step,
+    Env, EnvError, EnvRegistry, EnvSpec, ObservationBuffer, ObservationMut, ObservationRef,
+    RgbFrame, Step,
 };
 
 /// Environments of one kind, stepped together by a fixed number of threads.
@@ -141,6 +142,17 @@ impl VectorEnv {
     /// When there is no such environment.
     pub fn observation(&self, index: usize) -> ObservationRef<'_> {
         self.observations.row(index, self.spec.observation_space.width())
+    }
+
+    /// A picture of environment `index` for people; `None` from environments that have none.
+    ///
+    /// # Errors
+    /// When it was not reset.
+    ///
+    /// # Panics
+    /// When there is no such environment.
+    pub fn render_at(&mut self, index: usize) -> Result<Option<RgbFrame>, EnvError> {
+        self.slots[index].env.render()
     }
 
     /// Which environments are in an episode: reset, and not done since.
