@@ -37,7 +37,8 @@ mod time_limit;
 mod vector_env;
 
 pub use car_racing::{
-    BodyState, CarRacing, CarRacingConfig, CarRacingState, RoadPolygon, TrackPoint, WheelState,
+    BodyState, CarRacing, CarRacingColors, CarRacingConfig, CarRacingState, RoadPolygon,
+    TrackPoint, WheelState,
 };
 pub use cartpole::CartPole;
 pub use check_env::{CheckError, Finding, check_env};

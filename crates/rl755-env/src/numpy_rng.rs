@@ -7,14 +7,18 @@ use rand_pcg::Lcg128Xsl64;
 
 /// `numpy.random.default_rng(seed)`: PCG64 seeded through `SeedSequence`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct NumpyRng(Lcg128Xsl64);
+pub(crate) struct NumpyRng {
+    pcg: Lcg128Xsl64,
+    /// The upper half of the last 64 bits of which 32 were needed.
+    half: Option<u32>,
+}
 
 impl NumpyRng {
     /// The generator of `seed`.
     pub(crate) fn new(seed: u64) -> Self {
         let [a, b, c, d] = SeedSequence::new(seed).words();
         let join = |high: u64, low: u64| u128::from(high) << 64 | u128::from(low);
-        Self(Lcg128Xsl64::new(join(a, b), join(c, d)))
+        Self { pcg: Lcg128Xsl64::new(join(a, b), join(c, d)), half: None }
     }
 
     /// A generator whose seed nobody chose, as of an environment that is reset without one.
@@ -25,12 +29,36 @@ impl NumpyRng {
 
     /// `rng.random()`: uniform in 0..1, in steps of 2⁻⁵³.
     pub(crate) fn random(&mut self) -> f64 {
-        (self.0.next_u64() >> 11) as f64 * (1.0 / 9_007_199_254_740_992.0)
+        (self.pcg.next_u64() >> 11) as f64 * (1.0 / 9_007_199_254_740_992.0)
     }
 
     /// `rng.uniform(low, high)`.
     pub(crate) fn uniform(&mut self, low: f64, high: f64) -> f64 {
         low + (high - low) * self.random()
+    }
+
+    /// `rng.integers(count)`: uniform in 0..count, by Lemire's method on 32 bits. Nothing is drawn
+    /// when there is no choice.
+    pub(crate) fn integers(&mut self, count: u32) -> u32 {
+        if count <= 1 {
+            return 0;
+        }
+        let least = count.wrapping_neg() % count;
+        loop {
+            let product = u64::from(self.next_u32()) * u64::from(count);
+            if product as u32 >= least {
+                return (product >> 32) as u32;
+            }
+        }
+    }
+
+    /// 32 bits: the lower half of 64, then the upper half, whatever was drawn in between.
+    fn next_u32(&mut self) -> u32 {
+        self.half.take().unwrap_or_else(|| {
+            let both = self.pcg.next_u64();
+            self.half = Some((both >> 32) as u32);
+            both as u32
+        })
     }
 }
 
@@ -96,6 +124,21 @@ mod tests {
     fn seeds_beyond_32_bits_equal_numpys() {
         check(1 << 32, [0.8897387912781343, 0.5571380502062263, 0.8009080868919721]);
         check(u64::MAX, [0.6800266789616931, 0.8453117585624743, 0.007403081599260064]);
+    }
+
+    #[test]
+    fn integers_equal_numpys_with_other_draws_in_between() {
+        // rng = numpy.random.default_rng(0); rng.integers(3), rng.random(), rng.integers(3), …
+        let mut rng = NumpyRng::new(0);
+        let drawn: Vec<(u32, f64)> = (0..4).map(|_| (rng.integers(3), rng.random())).collect();
+        let floats =
+            [0.2697867137638703, 0.04097352393619469, 0.8132702392002724, 0.9127555772777217];
+        assert_eq!(drawn, [2, 1, 0, 0].into_iter().zip(floats).collect::<Vec<_>>());
+        let mut rng = NumpyRng::new(1);
+        assert_eq!(
+            [300, 7, 1 << 31, 1].map(|count| rng.integers(count)),
+            [141, 3, 1_621_709_875, 0]
+        );
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! Environment ids and how each is made.
 
-use std::{collections::BTreeMap, fmt, sync::Arc};
+use std::{cmp::Reverse, collections::BTreeMap, fmt, sync::Arc};
 
 use serde::{Deserialize, de::DeserializeOwned};
 
-use crate::{CarRacing, CarRacingConfig, CartPole, Env, EnvError, TimeLimit, options::Id};
+use crate::{CarRacing, CartPole, Env, EnvError, TimeLimit, options::Id};
 
 /// Makes one environment, with the options behind its id.
 type Factory = Arc<dyn Fn(&Id) -> Result<Box<dyn Env>, EnvError> + Send + Sync>;
@@ -26,9 +26,9 @@ impl EnvRegistry {
     /// A registry that knows this crate's environments.
     pub fn with_builtin() -> Self {
         let mut registry = Self::default();
-        let car_racing = CarRacingConfig::default();
+        registry.add_with_options(CarRacing::ID, |c| Ok(Box::new(CarRacing::new(c)?)));
         registry
-            .add(&car_racing.id.clone(), move || Ok(Box::new(CarRacing::new(car_racing.clone()))));
+            .add_with_options(CarRacing::ORIGINAL_ID, |c| Ok(Box::new(CarRacing::original(c)?)));
         registry.add(CartPole::ID, || Ok(Box::new(CartPole::new())));
         registry
     }
@@ -78,7 +78,8 @@ impl EnvRegistry {
     }
 
     /// The registered id that `id` was probably meant to be: one that it begins, such as an id
-    /// without its version, or else the one with the fewest typing errors, if they are few.
+    /// without its version, or else the one with the fewest typing errors, if they are few. Of
+    /// several versions it is the last.
     fn nearest(&self, id: &str) -> Option<String> {
         let wanted = id.trim().to_lowercase();
         if wanted.is_empty() {
@@ -90,10 +91,10 @@ impl EnvRegistry {
         };
         self.factories
             .keys()
-            .map(|known| (errors(&known.to_lowercase()), known))
-            .filter(|(errors, known)| *errors <= known.len().div_ceil(3))
+            .map(|known| (errors(&known.to_lowercase()), Reverse(known)))
+            .filter(|(errors, Reverse(known))| *errors <= known.len().div_ceil(3))
             .min()
-            .map(|(_, known)| known.clone())
+            .map(|(_, Reverse(known))| known.clone())
     }
 }
 
@@ -126,7 +127,7 @@ mod tests {
     #[test]
     fn every_builtin_environment_is_made_under_its_own_id() {
         let registry = EnvRegistry::with_builtin();
-        assert_eq!(registry.ids(), ["CarRacing-v3", "CartPole-v1"]);
+        assert_eq!(registry.ids(), ["CarRacing-v0", "CarRacing-v3", "CartPole-v1"]);
         for id in registry.ids() {
             assert_eq!(registry.make(&id).unwrap().spec().id, id);
         }

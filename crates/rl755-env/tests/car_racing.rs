@@ -5,7 +5,7 @@
 use rl755_env::{CarRacing, CarRacingConfig, Env, EnvError, ObservationMut, Step};
 
 fn env() -> CarRacing {
-    CarRacing::new(CarRacingConfig::default())
+    CarRacing::new(CarRacingConfig::default()).unwrap()
 }
 
 fn reset(env: &mut CarRacing, seed: Option<u64>) {
@@ -101,8 +101,8 @@ fn refused_calls_change_nothing() {
 #[test]
 fn a_lap_closes_early_by_a_lower_percentage() {
     // Tile 0 is touched in reset's own step, when it is more than none of the tiles.
-    let config = CarRacingConfig { lap_complete_percent: 0.0, ..CarRacingConfig::default() };
-    let mut env = CarRacing::new(config);
+    let config = CarRacingConfig { lap_complete_percent: Some(0.0), ..CarRacingConfig::default() };
+    let mut env = CarRacing::new(config).unwrap();
     reset(&mut env, Some(1));
     assert!(step(&mut env, &[0.0; 3]).unwrap().terminated);
     assert!(env.spec().rules.contains("0%"));

@@ -148,7 +148,7 @@ fn action(bytes: &[u8]) -> [f32; 3] {
 fn replay(case: &Case, names: &[String], blob: &[u8]) -> Result<(), String> {
     let (actions, checks) = blob.split_at(case.steps * ACTION_BYTES);
     let mut frame = vec![0; 96 * 96 * 3];
-    let mut env = CarRacing::new(CarRacingConfig::default());
+    let mut env = CarRacing::new(CarRacingConfig::default()).unwrap();
     let mut hashes = [FNV_START; GROUPS];
     let mut episodes = case.episodes.iter();
     let mut episode = episodes.next();

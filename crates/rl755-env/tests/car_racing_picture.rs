@@ -43,7 +43,7 @@ fn our_frames() -> Vec<Vec<u8>> {
         serde_json::from_str(include_str!("golden/car_racing_picture.json")).unwrap();
     let mut frames = Vec::new();
     for case in golden.cases {
-        let mut env = CarRacing::new(CarRacingConfig::default());
+        let mut env = CarRacing::new(CarRacingConfig::default()).unwrap();
         let mut frame = vec![0; SIZE * SIZE * 3];
         env.reset(Some(case.seed), ObservationMut::U8(&mut frame)).unwrap();
         let held = |[steer, gas, brake, steps]: &[i32; 4]| {

@@ -1,7 +1,11 @@
 //! One episode: a track, a car on it, and what the car has earned.
 
+use std::num::NonZeroU32;
+
 use super::{
     car::{Car, FPS, INV_TIME_STEP},
+    colors::CarRacingColors,
+    config::CarRacingConfig,
     road::Road,
     track::{self, PLAYFIELD, TrackPoint},
 };
@@ -11,8 +15,10 @@ use crate::{Step, numpy_rng::NumpyRng};
 #[derive(Clone, Debug)]
 pub(crate) struct Episode {
     pub(crate) track: Vec<TrackPoint>,
+    pub(crate) colors: CarRacingColors,
     pub(crate) road: Road,
     pub(crate) car: Car,
+    pub(crate) skip_zoom: bool,
     /// Seconds since the episode began, summed step by step.
     pub(crate) time: f64,
     /// Sum of the rewards, without the one for leaving the field.
@@ -22,28 +28,47 @@ pub(crate) struct Episode {
     paid_reward: f64,
     /// The first tile was reached after enough of the others.
     lap_closed: bool,
-    lap_complete_percent: f64,
+    /// None: laps do not close.
+    lap_complete_percent: Option<f64>,
+    /// Steps since a tile was reached, or since the start.
+    steps_without_tile: u32,
+    patience_steps: Option<NonZeroU32>,
 }
 
 impl Episode {
-    /// Draws a track, puts the car on it and makes the step without an action with which
-    /// Gymnasium's `reset` ends.
-    pub(crate) fn new(rng: &mut NumpyRng, lap_complete_percent: f64, last_inv_step: f32) -> Self {
+    /// Draws colours and a track, puts the car on it and makes the step without an action with
+    /// which Gymnasium's `reset` ends.
+    pub(crate) fn new(
+        rng: &mut NumpyRng,
+        config: &CarRacingConfig,
+        lap_complete_percent: Option<f64>,
+        last_inv_step: f32,
+    ) -> Self {
+        let colors = match config.domain_randomize {
+            true => CarRacingColors::draw(rng),
+            false => CarRacingColors::regular(),
+        };
         let track = track::generate(rng);
-        let road = Road::new(&track);
-        let car = Car::new(&track[0]);
+        let start = if config.random_start { rng.integers(track.len() as u32) } else { 0 };
+        let road = Road::new(&track, &colors);
+        let car = Car::new(&track[start as usize]);
         let mut episode = Self {
             track,
+            colors,
             road,
             car,
+            skip_zoom: config.skip_zoom,
             time: 0.0,
             reward: 0.0,
             shown_reward: 0.0,
             paid_reward: 0.0,
             lap_closed: false,
             lap_complete_percent,
+            steps_without_tile: 0,
+            patience_steps: config.patience_steps,
         };
         episode.advance(last_inv_step);
+        episode.steps_without_tile = 0;
         episode
     }
 
@@ -60,7 +85,9 @@ impl Episode {
             terminated = true;
             reward = -100.0;
         }
-        Step { reward, terminated, truncated: false }
+        let patience_ends =
+            self.patience_steps.is_some_and(|limit| self.steps_without_tile >= limit.get());
+        Step { reward, terminated, truncated: patience_ends && !terminated }
     }
 
     fn advance(&mut self, last_inv_step: f32) {
@@ -71,9 +98,11 @@ impl Episode {
         for _ in 0..visits.new {
             self.reward += 1000.0 / tiles;
         }
-        if visits.first_tile && self.road.visited() as f64 / tiles > self.lap_complete_percent {
+        let share = self.road.visited() as f64 / tiles;
+        if visits.first_tile && self.lap_complete_percent.is_some_and(|needed| share > needed) {
             self.lap_closed = true;
         }
+        self.steps_without_tile = if visits.new > 0 { 0 } else { self.steps_without_tile + 1 };
         self.car.advance(last_inv_step);
         self.time += 1.0 / FPS;
         self.shown_reward = self.reward;

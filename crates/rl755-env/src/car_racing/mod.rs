@@ -1,4 +1,4 @@
-//! `CarRacing-v3`: a car seen from above, on a random track.
+//! `CarRacing-v3` and `-v0`: a car seen from above, on a random track.
 //!
 //! Tracks, car, physics, rewards and episode ends have the bits of Gymnasium 1.4.0's CarRacing-v3
 //! over Box2D 2.3 (pybox2d 2.3.10), given the same C library: sines and cosines are the system's,
@@ -6,6 +6,8 @@
 
 mod box2d;
 mod car;
+mod colors;
+mod config;
 mod episode;
 mod picture;
 mod road;
@@ -14,81 +16,95 @@ mod state;
 mod tile_grid;
 mod track;
 
-use serde::{Deserialize, Serialize};
-
+pub use colors::CarRacingColors;
+pub use config::CarRacingConfig;
 pub use road::RoadPolygon;
 pub use state::{BodyState, CarRacingState, WheelState};
 pub use track::TrackPoint;
 
-use self::{car::INV_TIME_STEP, episode::Episode, picture::Painter, scene::Scene};
+use self::{car::INV_TIME_STEP, config::Version, episode::Episode, picture::Painter, scene::Scene};
 use crate::{Env, EnvError, EnvSpec, ObservationMut, Space, Step, numpy_rng::NumpyRng};
 
 /// Height and width of a frame in pixels.
 const FRAME_SIZE: usize = 96;
 
-/// Which rules a [`CarRacing`] plays by.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct CarRacingConfig {
-    /// The versioned id that the spec names. Default `CarRacing-v3`.
-    pub id: String,
-    /// The share of tiles, 0 to 1, that must have been visited for a first touch of tile 0 to
-    /// close the lap. Default 0.95.
-    ///
-    /// The car starts on tile 0, which Gymnasium 1.4.0 counts as visited from the start: by that
-    /// rule a lap practically never closes, and an episode ends when all tiles are visited.
-    pub lap_complete_percent: f64,
-}
-
-impl Default for CarRacingConfig {
-    fn default() -> Self {
-        Self { id: "CarRacing-v3".to_owned(), lap_complete_percent: 0.95 }
-    }
-}
+/// How many actions there are without continuous ones.
+const DISCRETE_ACTIONS: usize = 5;
 
 /// The environment.
 ///
-/// An action is steering (-1 left to 1 right), gas and brake (0 to 1 each); an observation is a
-/// frame of 96×96 RGB. The wheels stop at ±0.4 radians, gas comes on by at most 0.1 a step, and a
-/// brake of 0.9 or more locks the wheels. Gymnasium does not check actions; this refuses those
-/// outside the action space. Reset without a seed the first time, it draws from one that the
-/// operating system chose.
+/// An action is steering (-1 left to 1 right), gas and brake (0 to 1 each), or one of the five of
+/// [`CarRacingConfig::continuous`]; an observation is a frame of 96×96 RGB. The wheels stop at
+/// ±0.4 radians, gas comes on by at most 0.1 a step, and a brake of 0.9 or more locks the wheels.
+/// Gymnasium does not check continuous actions; this refuses those outside the action space.
+///
+/// An episode of `CarRacing-v3` ends when all tiles are visited, when a lap closes
+/// ([`CarRacingConfig::lap_complete_percent`]), or with a reward of -100 off the field.
+/// `CarRacing-v0` has the rule of the first CarRacing: laps do not close. Its physics and its
+/// picture are those of v3, not those of its time. Both have a limit of 1000 steps when a registry
+/// makes them.
+///
+/// Reset without a seed the first time, it draws from one that the operating system chose.
+/// (Gymnasium's constructor draws colours from such a stream, which the first reset replaces; this
+/// goes without them.)
 #[derive(Clone, Debug)]
 pub struct CarRacing {
     config: CarRacingConfig,
+    lap_complete_percent: Option<f64>,
     spec: EnvSpec,
     rng: NumpyRng,
     episode: Option<Episode>,
-    terminated: bool,
+    over: bool,
     /// One over the last time step of the world, which outlives episodes; 0 before its first.
     last_inv_time_step: f32,
     painter: Painter,
 }
 
 impl CarRacing {
-    /// An environment that has not been reset.
-    pub fn new(config: CarRacingConfig) -> Self {
-        let spec = EnvSpec {
-            id: config.id.clone(),
-            observation_space: Space::Image { height: FRAME_SIZE, width: FRAME_SIZE, channels: 3 },
-            action_space: Space::Box { low: vec![-1.0, 0.0, 0.0], high: vec![1.0, 1.0, 1.0] },
-            max_episode_steps: Some(1000),
-            rules: format!(
-                "+1000/N for each of N tiles, -0.1 a step; ends when all tiles are visited (tile 0 \
-                 counts from the start; reaching it anew after {}% of the tiles ends it, too) or, \
-                 with -100, off the field",
-                100.0 * config.lap_complete_percent
-            ),
+    /// The id of [`new`](Self::new)'s environment.
+    pub const ID: &str = Version::V3.id();
+    /// The id of [`original`](Self::original)'s environment.
+    pub const ORIGINAL_ID: &str = Version::V0.id();
+
+    /// `CarRacing-v3`, not reset.
+    ///
+    /// # Errors
+    /// [`EnvError::Options`] when `lap_complete_percent` is no share.
+    pub fn new(config: CarRacingConfig) -> Result<Self, EnvError> {
+        Self::with_version(Version::V3, config)
+    }
+
+    /// `CarRacing-v0`, not reset.
+    ///
+    /// # Errors
+    /// [`EnvError::Options`] when the config has a `lap_complete_percent`.
+    pub fn original(config: CarRacingConfig) -> Result<Self, EnvError> {
+        Self::with_version(Version::V0, config)
+    }
+
+    fn with_version(version: Version, config: CarRacingConfig) -> Result<Self, EnvError> {
+        let lap_complete_percent = version.lap_complete_percent(&config)?;
+        let action_space = match config.continuous {
+            true => Space::Box { low: vec![-1.0, 0.0, 0.0], high: vec![1.0, 1.0, 1.0] },
+            false => Space::Discrete { n: DISCRETE_ACTIONS },
         };
-        Self {
+        let spec = EnvSpec {
+            id: version.id().to_owned(),
+            observation_space: Space::Image { height: FRAME_SIZE, width: FRAME_SIZE, channels: 3 },
+            action_space,
+            max_episode_steps: Some(1000),
+            rules: config::rules(&config, lap_complete_percent),
+        };
+        Ok(Self {
             config,
+            lap_complete_percent,
             spec,
             rng: NumpyRng::from_entropy(),
             episode: None,
-            terminated: false,
+            over: false,
             last_inv_time_step: 0.0,
             painter: Painter::new(),
-        }
+        })
     }
 
     /// The centre line of the current track; empty before the first reset.
@@ -100,6 +116,11 @@ impl CarRacing {
     /// before the first reset.
     pub fn road(&self) -> &[RoadPolygon] {
         self.episode.as_ref().map_or(&[], |e| &e.road.polygons)
+    }
+
+    /// The colours of the current episode; none before the first reset.
+    pub fn colors(&self) -> Option<CarRacingColors> {
+        self.episode.as_ref().map(|e| e.colors)
     }
 
     /// The state of the current episode; none before the first reset.
@@ -122,25 +143,41 @@ impl Env for CarRacing {
         if let Some(seed) = seed {
             self.rng = NumpyRng::new(seed);
         }
-        let episode =
-            Episode::new(&mut self.rng, self.config.lap_complete_percent, self.last_inv_time_step);
+        let episode = Episode::new(
+            &mut self.rng,
+            &self.config,
+            self.lap_complete_percent,
+            self.last_inv_time_step,
+        );
         self.last_inv_time_step = INV_TIME_STEP;
-        self.terminated = false;
+        self.over = false;
         self.painter.draw(&Scene::new(self.episode.insert(episode)), frame);
         Ok(())
     }
 
     fn step(&mut self, action: &[f32], observation: ObservationMut<'_>) -> Result<Step, EnvError> {
         let Some(episode) = &mut self.episode else { return Err(self.spec.not_reset()) };
-        if self.terminated {
+        if self.over {
             return Err(self.spec.episode_over());
         }
         self.spec.check_action(action)?;
         let frame = observation.bytes(&self.spec)?;
-        let step = episode.step([action[0], action[1], action[2]].map(f64::from));
-        self.terminated = step.terminated;
+        let step = episode.step(controls(action));
+        self.over = step.done();
         self.painter.draw(&Scene::new(episode), frame);
         Ok(step)
+    }
+}
+
+/// Steering, gas and brake of an action that the action space contains.
+fn controls(action: &[f32]) -> [f64; 3] {
+    match *action {
+        [steer, gas, brake] => [steer, gas, brake].map(f64::from),
+        [1.0, ..] => [0.6, 0.0, 0.0],
+        [2.0, ..] => [-0.6, 0.0, 0.0],
+        [3.0, ..] => [0.0, 0.2, 0.0],
+        [4.0, ..] => [0.0, 0.0, 0.8],
+        _ => [0.0; 3],
     }
 }
 

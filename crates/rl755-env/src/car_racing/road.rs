@@ -7,13 +7,11 @@ use super::{
         polygon::{Bounds, Polygon},
     },
     car::{CarBodies, WHEELS},
+    colors::CarRacingColors,
     sign,
     tile_grid::TileGrid,
     track::{BORDER, TRACK_WIDTH, TrackPoint, kerbs},
 };
-
-/// The colour of a tile from the moment that any part of the car touches it.
-const ROAD_COLOR: [u8; 3] = [102; 3];
 
 /// The bits of [`Tile::touching`] that belong to wheels.
 const WHEEL_BITS: u8 = (1 << WHEELS) - 1;
@@ -52,6 +50,8 @@ pub(crate) struct Road {
     /// Tiles with a bit set in `touching`; room for all of them.
     touched: Vec<usize>,
     visited: usize,
+    /// The colour of a tile from the moment that any part of the car touches it.
+    touched_color: [u8; 3],
 }
 
 /// What [`Road::sense`] found.
@@ -65,7 +65,7 @@ pub(crate) struct Visits {
 
 impl Road {
     /// Lays the road along `track`.
-    pub(crate) fn new(track: &[TrackPoint]) -> Self {
+    pub(crate) fn new(track: &[TrackPoint], colors: &CarRacingColors) -> Self {
         let kerbs = kerbs(track);
         let mut polygons = Vec::with_capacity(2 * track.len());
         let mut tiles = Vec::with_capacity(track.len());
@@ -81,9 +81,7 @@ impl Road {
                 visited: false,
                 touching: 0,
             });
-            // Gymnasium adds 1% of white to every second tile in three, 2% to every third.
-            let shade = (102.0 + 0.01 * (i % 3) as f64 * 255.0) as u8;
-            polygons.push(RoadPolygon { corners, color: [shade; 3] });
+            polygons.push(RoadPolygon { corners, color: colors.shades[i % 3] });
             if kerbs[i] {
                 let side = sign(previous.beta - point.beta);
                 let inner = side * TRACK_WIDTH;
@@ -94,7 +92,7 @@ impl Road {
         }
         let grid = TileGrid::new(tiles.iter().map(|t| t.bounds));
         let touched = Vec::with_capacity(tiles.len());
-        Self { polygons, tiles, grid, touched, visited: 0 }
+        Self { polygons, tiles, grid, touched, visited: 0, touched_color: colors.road }
     }
 
     /// How many tiles the road has.
@@ -138,7 +136,7 @@ impl Road {
 
     fn update(&mut self, index: usize, parts: &Parts<'_>, visits: &mut Visits) {
         let tile = &mut self.tiles[index];
-        let colored = self.polygons[tile.polygon].color == ROAD_COLOR;
+        let colored = self.polygons[tile.polygon].color == self.touched_color;
         tile.touching = 0;
         for (bit, part) in parts.all.iter().enumerate() {
             // All that the hull's touch can do is to give the tile its colour.
@@ -149,7 +147,7 @@ impl Road {
         if tile.touching == 0 {
             return;
         }
-        self.polygons[tile.polygon].color = ROAD_COLOR;
+        self.polygons[tile.polygon].color = self.touched_color;
         if !tile.visited && tile.touching & WHEEL_BITS != 0 {
             tile.visited = true;
             self.visited += 1;

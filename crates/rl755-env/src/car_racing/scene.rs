@@ -2,16 +2,12 @@
 
 use super::{car::Car, episode::Episode, road::RoadPolygon};
 
-/// Red, green, blue of the field.
-const FIELD_COLOR: [u8; 3] = [102, 204, 102];
-/// Red, green, blue of the squares on the field.
-const GRASS_COLOR: [u8; 3] = [102, 230, 102];
-
 /// Everything that one picture shows, in the world's metres (y up).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scene<'a> {
-    /// Seconds since the start of the episode (0.02 in the picture that `reset` returns).
-    pub(crate) seconds: f64,
+    /// How far the first second's zoom has come, 0 to 1 (0.02 in the picture that `reset`
+    /// returns).
+    pub(crate) zoom: f64,
     /// The sum of rewards to print: with this step's tiles, without this step's -0.1.
     pub(crate) score: f64,
     /// Tiles and kerbs in the order of drawing.
@@ -28,11 +24,11 @@ impl<'a> Scene<'a> {
     /// The scene at the end of a step.
     pub(crate) fn new(episode: &'a Episode) -> Self {
         Self {
-            seconds: episode.time,
+            zoom: if episode.skip_zoom { 1.0 } else { episode.time.min(1.0) },
             score: episode.shown_reward,
             road: &episode.road.polygons,
-            field_color: FIELD_COLOR,
-            grass_color: GRASS_COLOR,
+            field_color: episode.colors.field,
+            grass_color: episode.colors.grass,
             car: &episode.car,
         }
     }

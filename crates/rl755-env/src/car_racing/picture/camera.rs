@@ -36,8 +36,7 @@ impl Camera {
         let hull = &scene.car.bodies.hull;
         let position = [hull.transform.position.x, hull.transform.position.y].map(f64::from);
         let (sin, cos) = (-f64::from(hull.angle)).sin_cos();
-        let t = scene.seconds;
-        let zoom = FAR_ZOOM * (1.0 - t).max(0.0) + NEAR_ZOOM * t.min(1.0);
+        let zoom = FAR_ZOOM * (1.0 - scene.zoom) + NEAR_ZOOM * scene.zoom;
         let scroll = rotate(sin, cos, position.map(|p| -p * zoom));
         let shift = [WINDOW_WIDTH / 2.0 + scroll[0], WINDOW_HEIGHT / 4.0 + scroll[1]];
         let half = [WINDOW_WIDTH / 2.0, (WINDOW_HEIGHT - PANEL_HEIGHT) / 2.0];
