@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use rand_core::{Rng, SeedableRng};
 use rl755_env::{CarRacing, CarRacingConfig, Env, EnvError, ObservationMut, Step};
 
 fn env() -> CarRacing {
@@ -106,4 +107,67 @@ fn a_lap_closes_early_by_a_lower_percentage() {
     reset(&mut env, Some(1));
     assert!(step(&mut env, &[0.0; 3]).unwrap().terminated);
     assert!(env.spec().rules.contains("0%"));
+}
+
+/// An element of an action: valid ones, their bounds, and all that may go wrong.
+fn element(rng: &mut impl Rng) -> f32 {
+    let word = rng.next_u32();
+    let unit = (word >> 8) as f32 / (1 << 24) as f32;
+    match word % 16 {
+        0 => f32::NAN,
+        1 => f32::INFINITY,
+        2 => f32::NEG_INFINITY,
+        3 => f32::from_bits(rng.next_u32()),
+        4 => -0.0,
+        5 => f32::MIN_POSITIVE / 2.0,
+        6 => (word >> 8) as f32 % 7.0 - 1.0,
+        7 => 1.0 + f32::EPSILON,
+        8 | 9 => 1.0,
+        10 => -1.0,
+        _ => unit,
+    }
+}
+
+#[test]
+fn no_sequence_of_actions_panics_or_gives_rewards_that_are_not_finite() {
+    let mut rng = rand_pcg::Pcg64Mcg::seed_from_u64(11);
+    let (mut taken, mut refused) = (0, 0);
+    for sequence in 0..24 {
+        let continuous = sequence % 2 == 0;
+        let config = CarRacingConfig { continuous, ..CarRacingConfig::default() };
+        let mut env = CarRacing::new(config).unwrap();
+        let width = env.spec().action_space.width();
+        reset(&mut env, Some(sequence));
+        for _ in 0..400 {
+            let wrong_width = rng.next_u32() % 16 == 0;
+            let width = if wrong_width { rng.next_u32() as usize % 5 } else { width };
+            let mut action: Vec<f32> = (0..width).map(|_| element(&mut rng)).collect();
+            if rng.next_u32() % 2 == 0 {
+                // What gets the car anywhere: otherwise most actions would be refused.
+                action
+                    .iter_mut()
+                    .for_each(|v| *v = if continuous { v.clamp(0.0, 1.0) } else { 3.0 });
+            }
+            let before = env.state();
+            match step(&mut env, &action) {
+                Ok(step) => {
+                    taken += 1;
+                    assert!(env.spec().action_space.contains(&action), "{action:?}");
+                    assert!(step.reward.is_finite(), "{action:?}: {step:?}");
+                    assert!(env.state().unwrap().hull.position.iter().all(|p| p.is_finite()));
+                    if step.done() {
+                        reset(&mut env, None);
+                    }
+                }
+                Err(error) => {
+                    refused += 1;
+                    assert!(!env.spec().action_space.contains(&action), "{action:?}");
+                    assert!(matches!(error, EnvError::InvalidAction { .. }), "{error}");
+                    assert!(error.to_string().contains(&env.spec().action_space.to_string()));
+                    assert_eq!(env.state(), before);
+                }
+            }
+        }
+    }
+    assert!(taken > 3000 && refused > 3000, "{taken} taken, {refused} refused");
 }
