@@ -77,6 +77,16 @@ pub enum EnvError {
         /// How many environments there are.
         count: usize,
     },
+    /// A [wrapper](crate::wrappers) does not fit the environment.
+    #[error("{wrapper} cannot wrap {env}: {reason}")]
+    Wrapper {
+        /// The wrapper's name.
+        wrapper: &'static str,
+        /// The environment's id.
+        env: String,
+        /// Why not.
+        reason: String,
+    },
     /// Anything an environment of another crate reports.
     #[error("{env}: {message}")]
     Other {

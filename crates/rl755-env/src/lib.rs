@@ -33,8 +33,8 @@ mod registry;
 mod rgb_frame;
 mod space;
 mod space_sample;
-mod time_limit;
 mod vector_env;
+pub mod wrappers;
 
 pub use car_racing::{
     BodyState, CarRacing, CarRacingColors, CarRacingConfig, CarRacingState, RoadPolygon,
@@ -48,5 +48,5 @@ pub use observation::{ObservationBuffer, ObservationMut, ObservationRef};
 pub use registry::EnvRegistry;
 pub use rgb_frame::RgbFrame;
 pub use space::{Element, Space, SpaceError};
-pub use time_limit::TimeLimit;
 pub use vector_env::{Steps, VectorEnv};
+pub use wrappers::TimeLimit;

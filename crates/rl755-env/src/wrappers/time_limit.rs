@@ -20,6 +20,11 @@ impl<E: Env> TimeLimit<E> {
         let spec = EnvSpec { max_episode_steps: Some(max_steps), ..env.spec().clone() };
         Self { env, spec, max_steps, taken: 0 }
     }
+
+    /// The wrapped environment.
+    pub fn env(&self) -> &E {
+        &self.env
+    }
 }
 
 impl<E: Env> Env for TimeLimit<E> {
