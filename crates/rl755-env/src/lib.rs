@@ -22,8 +22,8 @@
 //! ```
 
 mod car_racing;
-mod cartpole;
 mod check_env;
+mod classic_control;
 mod env;
 mod error;
 mod numpy_rng;
@@ -40,8 +40,11 @@ pub use car_racing::{
     BodyState, CarRacing, CarRacingColors, CarRacingConfig, CarRacingState, RoadPolygon,
     TrackPoint, WheelState,
 };
-pub use cartpole::CartPole;
 pub use check_env::{CheckError, Finding, check_env};
+pub use classic_control::{
+    Acrobot, CartPole, CartPoleConfig, MountainCar, MountainCarConfig, MountainCarContinuous,
+    Pendulum, PendulumConfig,
+};
 pub use env::{Env, EnvSpec, Step};
 pub use error::EnvError;
 pub use observation::{ObservationBuffer, ObservationMut, ObservationRef};

@@ -4,7 +4,10 @@ use std::{cmp::Reverse, collections::BTreeMap, fmt, sync::Arc};
 
 use serde::{Deserialize, de::DeserializeOwned};
 
-use crate::{CarRacing, CartPole, Env, EnvError, TimeLimit, options::Id};
+use crate::{
+    Acrobot, CarRacing, CartPole, Env, EnvError, MountainCar, MountainCarContinuous, Pendulum,
+    TimeLimit, options::Id,
+};
 
 /// Makes one environment, with the options behind its id.
 type Factory = Arc<dyn Fn(&Id) -> Result<Box<dyn Env>, EnvError> + Send + Sync>;
@@ -29,7 +32,13 @@ impl EnvRegistry {
         registry.add_with_options(CarRacing::ID, |c| Ok(Box::new(CarRacing::new(c)?)));
         registry
             .add_with_options(CarRacing::ORIGINAL_ID, |c| Ok(Box::new(CarRacing::original(c)?)));
-        registry.add(CartPole::ID, || Ok(Box::new(CartPole::new())));
+        registry.add_with_options(CartPole::ID, |c| Ok(Box::new(CartPole::with_config(c))));
+        registry.add_with_options(Pendulum::ID, |c| Ok(Box::new(Pendulum::with_config(c))));
+        registry.add_with_options(MountainCar::ID, |c| Ok(Box::new(MountainCar::with_config(c))));
+        registry.add_with_options(MountainCarContinuous::ID, |c| {
+            Ok(Box::new(MountainCarContinuous::with_config(c)))
+        });
+        registry.add(Acrobot::ID, || Ok(Box::new(Acrobot::new())));
         registry
     }
 
@@ -127,7 +136,16 @@ mod tests {
     #[test]
     fn every_builtin_environment_is_made_under_its_own_id() {
         let registry = EnvRegistry::with_builtin();
-        assert_eq!(registry.ids(), ["CarRacing-v0", "CarRacing-v3", "CartPole-v1"]);
+        let known = [
+            "Acrobot-v1",
+            "CarRacing-v0",
+            "CarRacing-v3",
+            "CartPole-v1",
+            "MountainCar-v0",
+            "MountainCarContinuous-v0",
+            "Pendulum-v1",
+        ];
+        assert_eq!(registry.ids(), known);
         for id in registry.ids() {
             assert_eq!(registry.make(&id).unwrap().spec().id, id);
         }

@@ -2,7 +2,14 @@
 
 use std::f64::consts::PI;
 
-use crate::{Env, EnvError, EnvSpec, ObservationMut, Space, Step, numpy_rng::NumpyRng};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Phase,
+    canvas::{BLACK, Canvas, whole_pixels},
+    rotate,
+};
+use crate::{Env, EnvError, EnvSpec, ObservationMut, RgbFrame, Space, Step, numpy_rng::NumpyRng};
 
 const GRAVITY: f64 = 9.8;
 const CART_MASS: f64 = 1.0;
@@ -21,32 +28,45 @@ const MAX_POSITION: f64 = 2.4;
 /// Each element of the first state is uniform within plus and minus this.
 const START_SPREAD: f64 = 0.05;
 
+/// Width and height of the picture in pixels.
+const PICTURE: [usize; 2] = [600, 400];
+const POLE_COLOR: [u8; 3] = [202, 152, 101];
+const AXLE_COLOR: [u8; 3] = [129, 132, 203];
+
+/// Which rules a [`CartPole`] plays by.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct CartPoleConfig {
+    /// Reward a step with 0, and the last with -1, as Sutton and Barto do, instead of 1. Default
+    /// false.
+    pub sutton_barto_reward: bool,
+}
+
 /// A pole to balance on a cart that is pushed left (action 0) or right (action 1).
 ///
 /// The observation is `[cart position, cart velocity, pole angle, pole angular velocity]`; every
-/// step is rewarded with 1. The same seed and actions give the same episode as Gymnasium's
+/// step is rewarded with 1, unless [`CartPoleConfig`] says otherwise. The same seed and actions give the same episode as Gymnasium's
 /// `CartPole-v1`. Reset without a seed the first time, it starts from one that the operating system chose.
 #[derive(Clone, Debug)]
 pub struct CartPole {
+    config: CartPoleConfig,
     spec: EnvSpec,
     rng: NumpyRng,
     state: [f64; 4],
     phase: Phase,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Phase {
-    NotReset,
-    Running,
-    Over,
-}
-
 impl CartPole {
     /// The id this environment is registered under.
     pub const ID: &'static str = "CartPole-v1";
 
-    /// An environment that waits for its first reset.
+    /// An environment that waits for its first reset, with the default rules.
     pub fn new() -> Self {
+        Self::with_config(CartPoleConfig::default())
+    }
+
+    /// An environment that waits for its first reset.
+    pub fn with_config(config: CartPoleConfig) -> Self {
         let high =
             vec![MAX_POSITION as f32 * 2.0, f32::INFINITY, (MAX_ANGLE * 2.0) as f32, f32::INFINITY];
         let spec = EnvSpec {
@@ -54,11 +74,22 @@ impl CartPole {
             observation_space: Space::Box { low: high.iter().map(|bound| -bound).collect(), high },
             action_space: Space::Discrete { n: 2 },
             max_episode_steps: Some(500),
-            rules:
-                "1 per step; ends when the pole leans beyond 12 degrees or the cart is beyond 2.4"
-                    .to_owned(),
+            rules: format!(
+                "{}; ends when the pole leans beyond 12 degrees or the cart is beyond 2.4",
+                if config.sutton_barto_reward {
+                    "0 per step, -1 for the last"
+                } else {
+                    "1 per step"
+                }
+            ),
         };
-        Self { spec, rng: NumpyRng::from_entropy(), state: [0.0; 4], phase: Phase::NotReset }
+        Self {
+            config,
+            spec,
+            rng: NumpyRng::from_entropy(),
+            state: [0.0; 4],
+            phase: Phase::NotReset,
+        }
     }
 
     /// The state in full precision, in the observation's order.
@@ -102,11 +133,7 @@ impl Env for CartPole {
     }
 
     fn step(&mut self, action: &[f32], observation: ObservationMut<'_>) -> Result<Step, EnvError> {
-        match self.phase {
-            Phase::NotReset => return Err(self.spec.not_reset()),
-            Phase::Over => return Err(self.spec.episode_over()),
-            Phase::Running => {}
-        }
+        self.phase.check_step(&self.spec)?;
         self.spec.check_action(action)?;
         let observation = observation.floats(&self.spec)?;
         self.state = advance(self.state, if action[0] == 1.0 { FORCE } else { -FORCE });
@@ -115,7 +142,36 @@ impl Env for CartPole {
         if terminated {
             self.phase = Phase::Over;
         }
-        Ok(Step { reward: 1.0, terminated, truncated: false })
+        let reward = match (self.config.sutton_barto_reward, terminated) {
+            (false, _) => 1.0,
+            (true, false) => 0.0,
+            (true, true) => -1.0,
+        };
+        Ok(Step { reward, terminated, truncated: false })
+    }
+
+    fn render(&mut self) -> Result<Option<RgbFrame>, EnvError> {
+        self.phase.check_render(&self.spec)?;
+        let [width, height] = PICTURE;
+        let mut canvas = Canvas::new(width, height);
+        let scale = width as f64 / (2.0 * MAX_POSITION);
+        let [cart_width, cart_height, pole_width] = [50.0, 30.0, 10.0];
+        let cart = [self.state[0] * scale + width as f64 / 2.0, 100.0];
+        let axle = [cart[0], cart[1] + cart_height / 4.0];
+        let corner =
+            |x: f64, y: f64| [cart[0] + x * cart_width / 2.0, cart[1] + y * cart_height / 2.0];
+        let corners = [corner(-1.0, -1.0), corner(-1.0, 1.0), corner(1.0, 1.0), corner(1.0, -1.0)];
+        canvas.polygon(whole_pixels(corners), BLACK);
+        let half = pole_width / 2.0;
+        let top = scale * 2.0 * LENGTH - half;
+        let corners = [[-half, -half], [-half, top], [half, top], [half, -half]].map(|corner| {
+            let [x, y] = rotate(corner, -self.state[2]);
+            [axle[0] + x, axle[1] + y]
+        });
+        canvas.polygon(whole_pixels(corners), POLE_COLOR);
+        canvas.circle(axle.map(f64::trunc), half, AXLE_COLOR);
+        canvas.line(&[[0.0, cart[1]], [width as f64, cart[1]]], 1.0, BLACK);
+        Ok(Some(canvas.into_frame()))
     }
 }
 
