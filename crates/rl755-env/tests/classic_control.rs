@@ -11,6 +11,9 @@ use rl755_env::{
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 
+const IDS: [&str; 5] =
+    [CartPole::ID, Pendulum::ID, MountainCar::ID, MountainCarContinuous::ID, Acrobot::ID];
+
 /// By how much the golden pictures are shrunk.
 const SHRINK: usize = 4;
 /// The width of the golden pictures; narrower frames are followed by white.
@@ -313,10 +316,38 @@ fn pictures_look_like_gymnasium_s() {
 }
 
 #[test]
+fn no_actions_break_an_environment() {
+    let wild = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0];
+    for id in IDS {
+        let mut env = EnvRegistry::with_builtin().make(id).unwrap();
+        let (space, actions) =
+            (env.spec().observation_space.clone(), env.spec().action_space.clone());
+        let mut observation = ObservationBuffer::zeros(&space, 1);
+        env.reset(Some(3), observation.as_mut()).unwrap();
+        // A small generator: the actions need only be mixed.
+        let mut random = 1_u32;
+        for _ in 0..3000 {
+            random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            let action = [wild[(random >> 16) as usize % wild.len()]];
+            match env.step(&action, observation.as_mut()) {
+                Ok(step) => {
+                    assert!(actions.contains(&action), "{id} took {action:?}");
+                    assert!(step.reward.is_finite());
+                    space.check_observation(observation.as_ref()).unwrap();
+                    if step.done() {
+                        env.reset(None, observation.as_mut()).unwrap();
+                    }
+                }
+                Err(EnvError::InvalidAction { .. }) => assert!(!actions.contains(&action)),
+                Err(other) => panic!("{id}: {other}"),
+            }
+        }
+    }
+}
+
+#[test]
 fn pictures_need_a_reset_and_outlive_the_episode() {
-    for id in
-        ["CartPole-v1", "Pendulum-v1", "MountainCar-v0", "MountainCarContinuous-v0", "Acrobot-v1"]
-    {
+    for id in IDS {
         let mut env = EnvRegistry::with_builtin().make(id).unwrap();
         assert!(matches!(env.render(), Err(EnvError::ResetNeeded { .. })), "{id}");
         let mut observation = ObservationBuffer::zeros(&env.spec().observation_space, 1);

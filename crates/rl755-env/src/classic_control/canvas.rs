@@ -134,3 +134,67 @@ impl Canvas {
 pub(super) fn whole_pixels<const N: usize>(points: [Point; N]) -> [Point; N] {
     points.map(|point| point.map(f64::trunc))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How dark the pixels of a small picture are, 0 to 255, row by row from the top.
+    fn dark(draw: impl Fn(&mut Canvas)) -> [[u8; 5]; 4] {
+        let mut canvas = Canvas::new(5, 4);
+        draw(&mut canvas);
+        assert!(canvas.coverage.iter().all(|covered| *covered == 0.0), "left for the next shape");
+        let frame = canvas.into_frame();
+        std::array::from_fn(|row| {
+            std::array::from_fn(|column| 255 - frame.pixels[3 * (5 * row + column)])
+        })
+    }
+
+    #[test]
+    fn rows_are_counted_from_the_bottom() {
+        let line = dark(|canvas| canvas.line(&[[0.0, 1.0], [5.0, 1.0]], 1.0, BLACK));
+        assert_eq!(line, [[0; 5], [0; 5], [255; 5], [0; 5]]);
+    }
+
+    #[test]
+    fn shapes_cover_their_outline_and_fade_out_within_a_pixel() {
+        let corners = [[1.0, 1.0], [1.0, 2.4], [3.0, 2.4], [3.0, 1.0]];
+        let rectangle = dark(|canvas| canvas.polygon(corners, BLACK));
+        let (part, full) = ([0, 102, 102, 102, 0], [0, 255, 255, 255, 0]);
+        assert_eq!(rectangle, [part, full, full, [0; 5]]);
+        let mut backwards = corners;
+        backwards.reverse();
+        assert_eq!(dark(|canvas| canvas.polygon(backwards, BLACK)), rectangle);
+        let circle = dark(|canvas| canvas.circle([2.0, 1.0], 1.0, BLACK));
+        assert_eq!(circle[2], full);
+        assert_eq!(circle[1][1..4], [149, 255, 149], "√2 - 1 of a pixel outside");
+    }
+
+    #[test]
+    fn slanted_lines_have_one_pixel_s_ink_in_each_column() {
+        let line = dark(|canvas| canvas.line(&[[-5.0, 0.0], [10.0, 3.75]], 1.0, BLACK));
+        for column in 0..5 {
+            let ink: u32 = line.iter().map(|row| u32::from(row[column])).sum();
+            assert!((254..=256).contains(&ink), "{line:?}");
+        }
+    }
+
+    #[test]
+    fn thin_lines_are_pale_and_parts_of_a_line_do_not_add_up() {
+        let line = dark(|canvas| canvas.line(&[[0.0, 2.0], [2.0, 2.0], [4.0, 2.0]], 0.4, BLACK));
+        assert_eq!(line[1], [102; 5]);
+    }
+
+    #[test]
+    fn what_lies_outside_the_picture_is_cut_off() {
+        let all = dark(|canvas| {
+            canvas.polygon([[-1e9, -1e9], [-1e9, 1e9], [1e9, 1e9], [1e9, -1e9]], BLACK);
+        });
+        assert_eq!(all, [[255; 5]; 4]);
+        let nothing = dark(|canvas| {
+            canvas.circle([-9.0, 2.0], 3.0, BLACK);
+            canvas.line(&[[9.0, 9.0], [12.0, 5.0]], 3.0, BLACK);
+        });
+        assert_eq!(nothing, [[0; 5]; 4]);
+    }
+}
