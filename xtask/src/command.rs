@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use crate::{ci, golden, pipeline, setup, test, test_tch};
+use crate::{bench, ci, golden, parity, pipeline, setup, test, test_tch};
 
 /// Exit code of work that was stopped by Ctrl-C or SIGTERM and can be gone on with.
 pub(crate) const INTERRUPTED: u8 = 130;
@@ -26,6 +26,8 @@ enum Command {
     Ci(ci::Ci),
     Setup(setup::Setup),
     Golden(golden::Golden),
+    Parity(parity::Parity),
+    Bench(bench::Bench),
 }
 
 /// Runs the subcommand of the command line.
@@ -38,6 +40,8 @@ pub(crate) fn run() -> ExitCode {
         Command::Ci(command) => command.run(),
         Command::Setup(command) => command.run(),
         Command::Golden(command) => command.run(),
+        Command::Parity(command) => command.run(),
+        Command::Bench(command) => command.run(),
     };
     ended.unwrap_or_else(|error| {
         eprintln!("error: {error:#}");

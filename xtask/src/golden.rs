@@ -9,7 +9,7 @@ use std::{
 use anyhow::bail;
 use rl755_run::UnknownName;
 
-use crate::{setup, workspace};
+use crate::{python, workspace};
 
 /// Make golden data again, by the committed scripts that made it from the peers in Python
 ///
@@ -32,9 +32,9 @@ impl Golden {
             let known = generators.iter().map(|path| stem(path)).collect();
             bail!(UnknownName::new("generator", &self.name.unwrap_or_default(), known));
         }
-        let python = setup::python_with_gymnasium()?;
+        let interpreter = python::GYMNASIUM.existing()?;
         for generator in chosen {
-            let mut command = setup::numeric(&python);
+            let mut command = python::numeric(&interpreter);
             workspace::run(command.arg(generator))?;
         }
         Ok(ExitCode::SUCCESS)

@@ -3,13 +3,16 @@
 // A program for people: its results go to stdout.
 #![allow(clippy::print_stdout)]
 
+mod bench;
 mod child;
 mod ci;
 mod command;
 mod file_size;
 mod golden;
 mod libtorch;
+mod parity;
 mod pipeline;
+mod python;
 mod setup;
 mod test;
 mod test_tch;

@@ -2,20 +2,12 @@
 
 use std::{
     fs,
-    path::{Path, PathBuf},
     process::{Command, ExitCode},
 };
 
 use anyhow::{Context, bail};
 
-use crate::{libtorch, workspace};
-
-/// Packages of the environment that golden data of environments and CMA-ES are made in.
-const GYMNASIUM: [&str; 5] = ["gymnasium==1.4.0", "box2d==2.3.10", "pygame==2.6.1", "numpy", "cma"];
-
-/// Packages of the environment that golden data of file formats are made in. On its own: it wants
-/// another NumPy.
-const TENSORFLOW: [&str; 1] = ["tensorflow-cpu==2.21.0"];
+use crate::{libtorch, python, workspace};
 
 /// The LibTorch that burn's `tch` is made for, as it is in PyTorch's package, and the two libraries
 /// of NVIDIA's that it is linked to though the CPU needs none of them.
@@ -48,10 +40,10 @@ impl Setup {
     /// Sets up what was asked for.
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
         if self.python {
-            virtual_environment("rl", &GYMNASIUM)?;
+            python::GYMNASIUM.install()?;
         }
         if self.tensorflow {
-            virtual_environment("tf", &TENSORFLOW)?;
+            python::TENSORFLOW.install()?;
         }
         if self.libtorch {
             unpack_libtorch()?;
@@ -62,39 +54,6 @@ impl Setup {
         }
         Ok(ExitCode::SUCCESS)
     }
-}
-
-/// The Python that has Gymnasium.
-pub(crate) fn python_with_gymnasium() -> anyhow::Result<PathBuf> {
-    let python = environment("rl").join("bin/python");
-    if !python.exists() {
-        bail!("{} is not there: run `cargo xtask setup --python`", python.display());
-    }
-    Ok(python)
-}
-
-/// `python`, to compute with: NumPy's BLAS picks its kernels for this processor itself.
-pub(crate) fn numeric(python: &Path) -> Command {
-    let mut command = Command::new(python);
-    command.env_remove("OPENBLAS_CORETYPE").env_remove("OPENBLAS_L2_SIZE");
-    command
-}
-
-fn environment(name: &str) -> PathBuf {
-    workspace::target_dir().join("python").join(name)
-}
-
-/// Makes the virtual environment `name` with `packages`, or brings it up to date.
-fn virtual_environment(name: &str, packages: &[&str]) -> anyhow::Result<()> {
-    let directory = environment(name);
-    let python = directory.join("bin/python");
-    if !python.exists() {
-        let mut command = Command::new("python3");
-        workspace::run(command.args(["-m", "venv"]).arg(&directory))?;
-    }
-    let mut command = Command::new(&python);
-    command.args(["-m", "pip", "install", "--disable-pip-version-check"]).args(packages);
-    workspace::run(&mut command)
 }
 
 /// Takes LibTorch for the CPU out of PyTorch's package.

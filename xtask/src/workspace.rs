@@ -39,6 +39,13 @@ pub(crate) fn cargo(arguments: &[&str]) -> Command {
     command
 }
 
+/// Builds the example `name` of `package`; the program it became.
+pub(crate) fn build_example(package: &str, name: &str) -> anyhow::Result<PathBuf> {
+    let mut command = cargo(&["build", "--release", "--package", package, "--example", name]);
+    run(&mut command)?;
+    Ok(target_dir().join("release/examples").join(name))
+}
+
 /// Shows `command`, runs it to its end, and fails when it fails.
 pub(crate) fn run(command: &mut Command) -> anyhow::Result<()> {
     let shown = display(command);

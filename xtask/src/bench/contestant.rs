@@ -1,0 +1,119 @@
+//! A program that steps an environment for as long as it is told to, and says how far it came.
+
+use std::{
+    ffi::OsStr,
+    io::{BufRead, BufReader, Lines, Write},
+    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
+};
+
+use anyhow::{Context, bail};
+use serde::{Deserialize, de::DeserializeOwned};
+
+use super::rates::Round;
+use crate::workspace;
+
+/// A running program, at rest between rounds. It ends when this is dropped, as its input ends.
+#[derive(Debug)]
+pub(crate) struct Contestant {
+    child: Child,
+    input: Option<ChildStdin>,
+    output: Lines<BufReader<ChildStdout>>,
+    shown: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Ready {
+    ready: bool,
+}
+
+impl Contestant {
+    /// Starts `command`, and waits until it is ready; none when it does not have the environment.
+    pub(crate) fn start(mut command: Command) -> anyhow::Result<Option<Self>> {
+        let shown = workspace::display(&command);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().with_context(|| format!("cannot start `{shown}`"))?;
+        let output = child.stdout.take().context("its output is a pipe")?;
+        let input = child.stdin.take();
+        let mut contestant = Self { child, input, output: BufReader::new(output).lines(), shown };
+        let Ready { ready } = contestant.answer()?;
+        Ok(ready.then_some(contestant))
+    }
+
+    /// Lets it step for about `seconds`.
+    pub(crate) fn round(&mut self, seconds: f64) -> anyhow::Result<Round> {
+        if let Some(input) = &mut self.input {
+            writeln!(input, "{seconds}").with_context(|| format!("`{}` ended", self.shown))?;
+        }
+        self.answer()
+    }
+
+    fn answer<T: DeserializeOwned>(&mut self) -> anyhow::Result<T> {
+        let Some(line) = self.output.next() else { bail!("`{}` ended early", self.shown) };
+        let line = line?;
+        serde_json::from_str(&line).with_context(|| format!("`{}` said `{line}`", self.shown))
+    }
+}
+
+impl Drop for Contestant {
+    fn drop(&mut self) {
+        self.input = None;
+        // It would otherwise still be ending while the next is measured.
+        let _ = self.child.wait();
+    }
+}
+
+/// `program`, held to `cores` where that is possible.
+pub(crate) fn held_to(cores: Option<&[usize]>, program: impl AsRef<OsStr>) -> Command {
+    let Some(cores) = cores else { return Command::new(program) };
+    let list: Vec<String> = cores.iter().map(usize::to_string).collect();
+    let mut command = Command::new("taskset");
+    command.args(["-c", &list.join(",")]).arg(program);
+    command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Command {
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", script]);
+        command
+    }
+
+    #[test]
+    fn a_program_answers_each_round() {
+        let script = r#"echo '{"ready": true}'
+            while read -r seconds; do
+                echo "{\"steps\": 12, \"seconds\": $seconds, \"resets\": 1}"
+            done"#;
+        let mut contestant = Contestant::start(shell(script)).unwrap().unwrap();
+        for seconds in [0.5, 2.0] {
+            let expected = Round { steps: 12, seconds, resets: 1 };
+            assert_eq!(contestant.round(seconds).unwrap(), expected);
+        }
+    }
+
+    #[test]
+    fn a_program_without_the_environment_is_left_out() {
+        assert!(Contestant::start(shell(r#"echo '{"ready": false}'"#)).unwrap().is_none());
+    }
+
+    #[test]
+    fn a_program_that_ends_or_says_something_else_is_an_error() {
+        let error = |script: &str| format!("{:#}", Contestant::start(shell(script)).unwrap_err());
+        assert!(error("exit 3").contains("ended early"));
+        assert!(error("echo Hello").contains("said `Hello`"));
+        let mut contestant =
+            Contestant::start(shell(r#"echo '{"ready": true}'; read -r line"#)).unwrap().unwrap();
+        assert!(format!("{:#}", contestant.round(1.0).unwrap_err()).contains("ended early"));
+    }
+
+    #[test]
+    fn programs_are_held_to_cores() {
+        let shown = workspace::display(held_to(Some(&[0, 3]), "program").arg("x"));
+        assert_eq!(shown, "taskset -c 0,3 program x");
+        assert_eq!(workspace::display(&held_to(None, "program")), "program");
+    }
+}

@@ -1,0 +1,138 @@
+//! `cargo xtask bench env`: stepping environments, beside Gymnasium and EnvPool.
+
+mod programs;
+mod section;
+
+use std::{fs, process::ExitCode, thread};
+
+use anyhow::bail;
+use rl755_env::{EnvRegistry, EnvSpec, Space};
+use rl755_run::write_atomically;
+
+use self::{programs::Programs, section::Section};
+use super::{machine, rates::Rounds, report};
+use crate::workspace;
+
+/// The environment that the bars are for.
+const BARRED: &str = "CarRacing-v3";
+
+/// Steps per second of our environments beside Gymnasium's and EnvPool's, and memory
+///
+/// Makes its own Python environments, pinned, in the target directory (1.2 GB). Every program is
+/// started once and steps in short rounds, one program after another, so that all meet the same
+/// machine; ratios are taken within a round. docs/benchmarks.md gets the tables.
+#[derive(clap::Args)]
+pub(crate) struct EnvBench {
+    /// An environment to measure, can be repeated; docs/benchmarks.md is left as it is [default: all
+    /// that a peer has as well]
+    #[arg(long = "env", value_name = "ID")]
+    ids: Vec<String>,
+    /// Rounds of each program
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: u32,
+    /// Seconds of a round [default: 4 for environments that return frames, 1 for others]
+    #[arg(long, value_parser = positive)]
+    seconds: Option<f64>,
+}
+
+/// Who steps an environment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Who {
+    Ours,
+    EnvPool,
+    Gymnasium,
+}
+
+/// How an environment is stepped.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Plan {
+    /// Of ours and EnvPool's, for each core.
+    envs_per_core: usize,
+    /// Steps for which an action is held.
+    hold: usize,
+    rounds: u32,
+    seconds: f64,
+    /// On one core, or on two as well.
+    most_cores: usize,
+}
+
+/// How fast one program was.
+#[derive(Clone, Debug, PartialEq)]
+struct Speed {
+    who: Who,
+    cores: usize,
+    envs: usize,
+    rounds: Rounds,
+}
+
+/// How much memory one environment took.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Memory {
+    who: Who,
+    envs: usize,
+    bytes: u64,
+}
+
+impl EnvBench {
+    /// Measures, prints the section, and writes it.
+    pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
+        let registry = EnvRegistry::with_builtin();
+        let all = self.ids.is_empty();
+        let ids = if all { registry.ids() } else { self.ids.clone() };
+        let mut specs = Vec::new();
+        for id in &ids {
+            specs.push(registry.make(id)?.spec().clone());
+        }
+        let programs = Programs::prepare()?;
+        let mut section = Section::new(self.rounds);
+        for spec in &specs {
+            let plan = self.plan(spec);
+            println!("{}: {} rounds of {} s", spec.id, plan.rounds, plan.seconds);
+            let speeds = programs.race(&spec.id, plan)?;
+            if speeds.iter().any(|speed| speed.who != Who::Ours) || !all {
+                section.add_speeds(&spec.id, speeds);
+            }
+            if spec.id == BARRED {
+                println!("{BARRED}: memory");
+                section.add_memory(programs.memory(BARRED)?);
+            }
+        }
+        let text = section.text();
+        println!("\n{text}");
+        if all {
+            let path = workspace::root().join("docs/benchmarks.md");
+            let before = fs::read_to_string(&path).unwrap_or_default();
+            write_atomically(
+                &path,
+                report::with_section(&before, "Environments", &text).as_bytes(),
+            )?;
+            println!("written to {}", path.display());
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn plan(&self, spec: &EnvSpec) -> Plan {
+        let cores = thread::available_parallelism().map_or(1, usize::from);
+        let plan = if matches!(spec.observation_space, Space::Image { .. }) {
+            Plan {
+                envs_per_core: 16,
+                hold: 8,
+                rounds: self.rounds,
+                seconds: 4.0,
+                most_cores: cores.min(2),
+            }
+        } else {
+            // A step of these is so short that splitting it among threads slows all programs down.
+            Plan { envs_per_core: 256, hold: 1, rounds: self.rounds, seconds: 1.0, most_cores: 1 }
+        };
+        Plan { seconds: self.seconds.unwrap_or(plan.seconds), ..plan }
+    }
+}
+
+fn positive(text: &str) -> anyhow::Result<f64> {
+    let value: f64 = text.parse()?;
+    if !(value > 0.0 && value.is_finite()) {
+        bail!("a round takes more than 0 seconds");
+    }
+    Ok(value)
+}

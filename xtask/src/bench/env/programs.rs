@@ -1,0 +1,111 @@
+//! Starting ours and the peers' programs, and running their rounds.
+
+use std::{
+    path::PathBuf,
+    process::{Command, Stdio},
+};
+
+use anyhow::{Context, bail};
+use serde::Deserialize;
+
+use super::{Memory, Plan, Speed, Who, machine};
+use crate::{
+    bench::{
+        contestant::{Contestant, held_to},
+        rates::Rounds,
+    },
+    python, workspace,
+};
+
+/// Seconds that each steps for before its rounds, so that caches and clocks settle.
+const WARM_UP: f64 = 0.5;
+
+/// Where they are.
+#[derive(Debug)]
+pub(super) struct Programs {
+    ours: PathBuf,
+    peers: PathBuf,
+    gymnasium: PathBuf,
+    envpool: PathBuf,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MemoryAnswer {
+    /// None where the peer does not have the environment.
+    bytes: Option<u64>,
+}
+
+impl Programs {
+    /// Installs the peers where they are missing, and builds ours.
+    pub(super) fn prepare() -> anyhow::Result<Self> {
+        Ok(Self {
+            gymnasium: python::GYMNASIUM.ready()?,
+            envpool: python::ENVPOOL.ready()?,
+            ours: workspace::build_example("rl755-env", "env_speed")?,
+            peers: workspace::root().join("xtask/src/bench/env/peers.py"),
+        })
+    }
+
+    /// Runs the rounds of all programs that have the environment `id`, on one core and on more.
+    pub(super) fn race(&self, id: &str, plan: Plan) -> anyhow::Result<Vec<Speed>> {
+        let mut running = Vec::new();
+        for cores in 1..=plan.most_cores {
+            for who in [Who::Ours, Who::EnvPool, Who::Gymnasium] {
+                let envs = match who {
+                    Who::Gymnasium => cores,
+                    Who::Ours | Who::EnvPool => cores * plan.envs_per_core,
+                };
+                let mut command = self.command(who, "rounds", id, machine::cores(cores).as_deref());
+                command.args([envs, cores, plan.hold].map(|number| number.to_string()));
+                if let Some(mut contestant) = Contestant::start(command)? {
+                    contestant.round(WARM_UP)?;
+                    running
+                        .push((contestant, Speed { who, cores, envs, rounds: Rounds::default() }));
+                }
+            }
+        }
+        for _ in 0..plan.rounds {
+            for (contestant, speed) in &mut running {
+                speed.rounds.0.push(contestant.round(plan.seconds)?);
+            }
+        }
+        Ok(running.into_iter().map(|(_, speed)| speed).collect())
+    }
+
+    /// What an environment of each program adds to its process.
+    pub(super) fn memory(&self, id: &str) -> anyhow::Result<Vec<Memory>> {
+        let mut memory = Vec::new();
+        // The slower the program, the fewer.
+        for (who, envs) in [(Who::Ours, 200), (Who::EnvPool, 50), (Who::Gymnasium, 10)] {
+            let mut command = self.command(who, "memory", id, None);
+            command.arg(envs.to_string()).stderr(Stdio::inherit());
+            let shown = workspace::display(&command);
+            let output = command.output().with_context(|| format!("cannot start `{shown}`"))?;
+            if !output.status.success() {
+                bail!("`{shown}` failed: {}", output.status);
+            }
+            let answer: MemoryAnswer = serde_json::from_slice(&output.stdout)
+                .with_context(|| format!("`{shown}` said something else than its memory"))?;
+            memory.extend(answer.bytes.map(|bytes| Memory { who, envs, bytes }));
+        }
+        Ok(memory)
+    }
+
+    fn command(&self, who: Who, mode: &str, id: &str, cores: Option<&[usize]>) -> Command {
+        let (interpreter, peer) = match who {
+            Who::Ours => {
+                let mut command = held_to(cores, &self.ours);
+                command.args([mode, id]);
+                return command;
+            }
+            Who::EnvPool => (&self.envpool, "envpool"),
+            Who::Gymnasium => (&self.gymnasium, "gymnasium"),
+        };
+        let mut command = held_to(cores, interpreter);
+        // The options behind our ids mean nothing to the peers.
+        let id = id.split(':').next().unwrap_or(id);
+        python::for_numbers(&mut command).arg(&self.peers).args([mode, peer, id]);
+        command
+    }
+}
