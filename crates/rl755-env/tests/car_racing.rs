@@ -65,6 +65,7 @@ fn first_reset_without_a_seed_is_not_always_the_same() {
 #[test]
 fn step_needs_a_running_episode() {
     let mut env = env();
+    assert!(matches!(env.render(), Err(EnvError::ResetNeeded { .. })));
     let before = step(&mut env, &[0.0; 3]).unwrap_err().to_string();
     assert_eq!(before, "CarRacing-v3: step was called before the first reset; call reset first");
     let last = leave_the_field(&mut env);

@@ -4,7 +4,7 @@
 
 use std::io::Cursor;
 
-use rl755_env::{CarRacing, CarRacingConfig, Env, ObservationMut};
+use rl755_env::{CarRacing, CarRacingConfig, Env, ObservationMut, RgbFrame};
 use serde::Deserialize;
 
 const SIZE: usize = 96;
@@ -12,6 +12,9 @@ const SIZE: usize = 96;
 const VIEW: usize = 84;
 /// The score: first and last row and column.
 const SCORE: [[usize; 2]; 2] = [[86, 92], [0, 11]];
+/// Height and width of pictures for people, and where the score is in them.
+const PEOPLE: [usize; 2] = [400, 600];
+const PEOPLE_SCORE: [std::ops::Range<usize>; 2] = [350..400, 0..70];
 
 #[derive(Deserialize)]
 struct Golden {
@@ -25,24 +28,46 @@ struct Case {
     actions: Vec<[i32; 4]>,
     /// After how many steps there is a frame.
     frames: Vec<usize>,
+    /// Hashes of the pictures for people after these steps, without the score.
+    people: Vec<String>,
+}
+
+fn golden() -> Golden {
+    serde_json::from_str(include_str!("golden/car_racing_picture.json")).unwrap()
 }
 
 /// Gymnasium's frames, `[row][frame][column][channel]`, and how many there are.
 fn golden_frames() -> (Vec<u8>, usize) {
-    let bytes = include_bytes!("golden/car_racing_picture.png");
+    let (pixels, width) = decoded(include_bytes!("golden/car_racing_picture.png"));
+    (pixels, width / SIZE)
+}
+
+/// A PNG's pixels, and its width.
+fn decoded(bytes: &[u8]) -> (Vec<u8>, usize) {
     let mut reader = png::Decoder::new(Cursor::new(bytes)).read_info().unwrap();
     let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
     let info = reader.next_frame(&mut pixels).unwrap();
     assert_eq!((info.color_type, info.bit_depth), (png::ColorType::Rgb, png::BitDepth::Eight));
-    (pixels, info.width as usize / SIZE)
+    (pixels, info.width as usize)
 }
 
 /// Our frames, one after another.
 fn our_frames() -> Vec<Vec<u8>> {
-    let golden: Golden =
-        serde_json::from_str(include_str!("golden/car_racing_picture.json")).unwrap();
     let mut frames = Vec::new();
-    for case in golden.cases {
+    replay(|_, frame| frames.push(frame.to_vec()));
+    frames
+}
+
+/// Our pictures for people, one after another.
+fn our_people() -> Vec<RgbFrame> {
+    let mut pictures = Vec::new();
+    replay(|env, _| pictures.push(env.render().unwrap().unwrap()));
+    pictures
+}
+
+/// Calls `visit` with the environment and its frame wherever there is one of Gymnasium's.
+fn replay(mut visit: impl FnMut(&mut CarRacing, &[u8])) {
+    for case in golden().cases {
         let mut env = CarRacing::new(CarRacingConfig::default()).unwrap();
         let mut frame = vec![0; SIZE * SIZE * 3];
         env.reset(Some(case.seed), ObservationMut::U8(&mut frame)).unwrap();
@@ -52,12 +77,11 @@ fn our_frames() -> Vec<Vec<u8>> {
         };
         for (step, action) in case.actions.iter().flat_map(held).enumerate() {
             if case.frames.contains(&step) {
-                frames.push(frame.clone());
+                visit(&mut env, &frame);
             }
             env.step(&action, ObservationMut::U8(&mut frame)).unwrap();
         }
     }
-    frames
 }
 
 /// Absolute differences between our and Gymnasium's frame `index`, by row, column and channel.
@@ -127,4 +151,40 @@ fn the_score_s_brightness_is_gymnasium_s() {
         let their = brightness(&|row, x| pixels[((row * count + index) * SIZE + x) * 3]);
         assert!((our / their - 1.0).abs() < 0.15, "frame {index}: {our} instead of {their}");
     }
+}
+
+#[test]
+fn pictures_for_people_are_gymnasium_s_byte_for_byte_but_for_the_score() {
+    let hashes: Vec<String> = golden().cases.into_iter().flat_map(|case| case.people).collect();
+    let pictures = our_people();
+    assert_eq!(pictures.len(), hashes.len());
+    for (index, (mut picture, theirs)) in pictures.into_iter().zip(hashes).enumerate() {
+        assert_eq!([picture.height, picture.width], PEOPLE);
+        let [rows, columns] = PEOPLE_SCORE;
+        for row in picture.pixels.chunks_exact_mut(PEOPLE[1] * 3).skip(rows.start) {
+            row[3 * columns.start..3 * columns.end].fill(0);
+        }
+        let ours = picture.pixels.iter().fold(0xcbf2_9ce4_8422_2325, |state: u64, byte| {
+            (state ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3)
+        });
+        assert_eq!(format!("{ours:016x}"), theirs, "picture {index}");
+    }
+}
+
+#[test]
+fn people_see_the_score_where_gymnasium_s_is() {
+    let (theirs, width) = decoded(include_bytes!("golden/car_racing_people.png"));
+    let ours = our_people().pop().unwrap().pixels;
+    assert_eq!((theirs.len(), width), (ours.len(), PEOPLE[1]));
+    let total: f64 = ours.iter().zip(&theirs).map(|(a, b)| f64::from(a.abs_diff(*b))).sum();
+    let mean = total / ours.len() as f64;
+    assert!(mean < 0.3, "the mean difference is {mean:.3}");
+    let [rows, columns] = PEOPLE_SCORE;
+    let ink = |pixels: &[u8]| {
+        let places = rows.clone().flat_map(|row| columns.clone().map(move |x| [row, x]));
+        let inks = places.map(|[row, x]| f64::from(pixels[(row * PEOPLE[1] + x) * 3]));
+        inks.sum::<f64>()
+    };
+    let (our, their) = (ink(&ours), ink(&theirs));
+    assert!((our / their - 1.0).abs() < 0.1, "{our} instead of {their}");
 }

@@ -9,6 +9,7 @@ use super::{
     },
     road::Road,
     sign,
+    skids::Skids,
     track::TrackPoint,
 };
 
@@ -79,6 +80,7 @@ pub(crate) struct Wheel {
 pub(crate) struct Car {
     pub(crate) bodies: CarBodies,
     pub(crate) wheels: [Wheel; WHEELS],
+    pub(crate) skids: Skids,
 }
 
 impl Car {
@@ -98,7 +100,11 @@ impl Car {
             let anchor = Vec2::from_f64(offset);
             RevoluteJoint::new(anchor, -STEER_LIMIT, STEER_LIMIT, MAX_MOTOR_TORQUE as f32)
         });
-        Self { bodies: Island { hull, wheels, joints }, wheels: Default::default() }
+        Self {
+            bodies: Island { hull, wheels, joints },
+            wheels: Default::default(),
+            skids: Skids::new(),
+        }
     }
 
     /// Sets steering, gas and brake as an action does.
@@ -127,8 +133,12 @@ impl Car {
             let on_grass = road.tiles_under_wheel(i) == 0;
             let friction_limit = if on_grass { FRICTION_LIMIT * 0.6 } else { FRICTION_LIMIT };
             let body = &mut self.bodies.wheels[i];
-            let force = wheel.roll(body, friction_limit);
+            let (force, grip) = wheel.roll(body, friction_limit);
             body.force = body.force + force;
+            match grip {
+                Grip::Holds => self.skids.hold(i),
+                Grip::Slides => self.skids.slide(i, body.transform.position, on_grass),
+            }
         }
     }
 
@@ -152,9 +162,16 @@ const STEP: StepConfig = StepConfig {
 /// One over the time step, as the world keeps it for its next step.
 pub(crate) const INV_TIME_STEP: f32 = 1.0 / STEP.time_step;
 
+/// Whether a tyre leaves a mark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Grip {
+    Holds,
+    Slides,
+}
+
 impl Wheel {
     /// One step of engine, brake and tyre; the force on the wheel's body.
-    fn roll(&mut self, body: &Body, friction_limit: f64) -> Vec2 {
+    fn roll(&mut self, body: &Body, friction_limit: f64) -> (Vec2, Grip) {
         const DT: f64 = 1.0 / FPS;
         let wide = |v: Vec2| [f64::from(v.x), f64::from(v.y)];
         let forward = wide(body.world_vector(Vec2::new(0.0, 1.0)));
@@ -179,14 +196,16 @@ impl Wheel {
         along *= FORCE_GAIN;
         across *= FORCE_GAIN;
         let force = (along * along + across * across).sqrt();
+        let grip = if force > 2.0 * friction_limit { Grip::Slides } else { Grip::Holds };
         if force > friction_limit {
             along = along / force * friction_limit;
             across = across / force * friction_limit;
         }
         self.omega -= DT * along * WHEEL_RADIUS / WHEEL_MOMENT_OF_INERTIA;
-        Vec2::from_f64([
+        let force = Vec2::from_f64([
             across * side[0] + along * forward[0],
             across * side[1] + along * forward[1],
-        ])
+        ]);
+        (force, grip)
     }
 }

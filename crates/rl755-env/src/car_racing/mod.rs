@@ -12,6 +12,7 @@ mod episode;
 mod picture;
 mod road;
 mod scene;
+mod skids;
 mod state;
 mod tile_grid;
 mod track;
@@ -22,8 +23,14 @@ pub use road::RoadPolygon;
 pub use state::{BodyState, CarRacingState, WheelState};
 pub use track::TrackPoint;
 
-use self::{car::INV_TIME_STEP, config::Version, episode::Episode, picture::Painter, scene::Scene};
-use crate::{Env, EnvError, EnvSpec, ObservationMut, Space, Step, numpy_rng::NumpyRng};
+use self::{
+    car::INV_TIME_STEP,
+    config::Version,
+    episode::Episode,
+    picture::{Painter, picture_for_people},
+    scene::Scene,
+};
+use crate::{Env, EnvError, EnvSpec, ObservationMut, RgbFrame, Space, Step, numpy_rng::NumpyRng};
 
 /// Height and width of a frame in pixels.
 const FRAME_SIZE: usize = 96;
@@ -166,6 +173,12 @@ impl Env for CarRacing {
         self.over = step.done();
         self.painter.draw(&Scene::new(episode), frame);
         Ok(step)
+    }
+
+    /// Gymnasium's window, 600×400, with the marks of sliding wheels.
+    fn render(&mut self) -> Result<Option<RgbFrame>, EnvError> {
+        let episode = self.episode.as_ref().ok_or_else(|| self.spec.not_reset())?;
+        Ok(Some(picture_for_people(&Scene::new(episode))))
     }
 }
 

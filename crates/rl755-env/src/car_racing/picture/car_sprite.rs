@@ -1,13 +1,11 @@
 //! The car, painted in pixels of Gymnasium's window and then averaged.
 
 use super::{
-    super::{
-        box2d::{body::Body, math::Vec2},
-        car::{Car, SIZE, WHEEL_R, WHEEL_W, Wheel},
-        sign,
-    },
+    super::car::Car,
     camera::{Camera, WINDOW_HEIGHT, WINDOW_WIDTH, WindowPoint},
+    car_outline::{Paint, draw_car},
     coverage::{Ink, WIDTH},
+    polygon_spans::polygon_spans,
 };
 
 /// Pixels of the window, to each side of the hull's place, that hold the whole car.
@@ -24,22 +22,6 @@ const FIRST: [usize; 2] = [42, 64];
 /// How many columns and rows it touches.
 const COLUMNS: usize = 12;
 const ROWS: usize = 16;
-
-/// What can be painted, as an index of [`INKS`].
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[repr(u8)]
-enum Paint {
-    Tyre = 1,
-    TyreMark = 2,
-    Hull = 3,
-}
-
-/// Colours of [`Paint`]; the first is no paint.
-const INKS: [Ink; 4] =
-    [[0.0; 4], [0.0, 0.0, 0.0, 1.0], [77.0, 77.0, 77.0, 1.0], [204.0, 0.0, 0.0, 1.0]];
-
-/// The light mark covers this much of a turn of the wheel, in radians.
-const MARK_ANGLE: f64 = 1.2;
 
 /// The picture of the car, without what is around it.
 #[derive(Clone, Debug)]
@@ -61,13 +43,7 @@ impl CarSprite {
 
     /// Paints the wheels, and the hull over them.
     pub(super) fn paint(&mut self, camera: &Camera, car: &Car) {
-        for (body, wheel) in car.bodies.wheels.iter().zip(&car.wheels) {
-            self.paint_body(camera, body, Paint::Tyre);
-            if let Some(mark) = tyre_mark(wheel) {
-                self.fill(&mark.map(|v| on_window(camera, body, v)), Paint::TyreMark);
-            }
-        }
-        self.paint_body(camera, &car.bodies.hull, Paint::Hull);
+        draw_car(camera, car, |corners, paint| self.fill(corners, paint));
         self.average();
     }
 
@@ -82,58 +58,12 @@ impl CarSprite {
         }
     }
 
-    fn paint_body(&mut self, camera: &Camera, body: &Body, paint: Paint) {
-        for polygon in &body.polygons {
-            let mut corners = [[0; 2]; 8];
-            let vertices = polygon.vertices();
-            for (corner, vertex) in corners.iter_mut().zip(vertices) {
-                *corner = on_window(camera, body, *vertex);
-            }
-            self.fill(&corners[..vertices.len()], paint);
-        }
-    }
-
-    /// Fills a polygon as `pygame.draw.polygon` does: from the pixel where an edge crosses a row,
-    /// rounded down, to the one where the next does.
     fn fill(&mut self, corners: &[WindowPoint], paint: Paint) {
-        let mut lowest = corners[0][1];
-        let mut highest = lowest;
         for [x, y] in corners {
-            lowest = lowest.min(*y);
-            highest = highest.max(*y);
             self.include(0, x - ORIGIN[0]);
             self.include(1, y - ORIGIN[1]);
         }
-        for y in lowest..=highest {
-            let mut crossings = [0; 8];
-            let mut count = 0;
-            let mut previous = corners[corners.len() - 1];
-            for &corner in corners {
-                let (from, to) =
-                    if previous[1] < corner[1] { (previous, corner) } else { (corner, previous) };
-                let within = from[1] <= y && y < to[1] || y == highest && to[1] == highest;
-                if within && from[1] != to[1] {
-                    let rise = (y - from[1]) * (to[0] - from[0]);
-                    crossings[count] = from[0] + rise.div_euclid(to[1] - from[1]);
-                    count += 1;
-                } else if from[1] == to[1] && lowest < y && y == from[1] && y < highest {
-                    // A level edge that the crossings miss when it is a lower border.
-                    self.fill_line(y, from[0].min(to[0]), from[0].max(to[0]), paint);
-                }
-                previous = corner;
-            }
-            crossings[..count].sort_unstable();
-            for pair in crossings[..count].chunks_exact(2) {
-                self.fill_line(y, pair[0], pair[1], paint);
-            }
-            if lowest == highest {
-                let columns = corners.iter().map(|c| c[0]);
-                let (left, right) = (columns.clone().min(), columns.max());
-                if let (Some(left), Some(right)) = (left, right) {
-                    self.fill_line(y, left, right, paint);
-                }
-            }
-        }
+        polygon_spans(corners, |y, left, right| self.fill_line(y, left, right, paint));
     }
 
     /// Fills the pixels from `left` to `right` of a row of the window.
@@ -156,6 +86,10 @@ impl CarSprite {
 
     /// Turns the painted pixels into shares of the picture's pixels, and clears them.
     fn average(&mut self) {
+        let inks = [Paint::Tyre, Paint::TyreMark, Paint::Hull].map(|paint| {
+            let [red, green, blue] = paint.color().map(f32::from);
+            [red, green, blue, 1.0]
+        });
         let [[x0, x1], [y0, y1]] = std::mem::replace(&mut self.painted, NOTHING);
         for y in y0..=y1 {
             let start = y as usize * SIDE;
@@ -168,7 +102,7 @@ impl CarSprite {
             for run in pixels.chunk_by(|a, b| a == b) {
                 let end = x + run.len() as i32;
                 if run[0] != 0 {
-                    let ink = INKS[usize::from(run[0])];
+                    let ink = inks[usize::from(run[0]) - 1];
                     let (left, right) = (on_picture(x), on_picture(end));
                     add_run(&mut self.cells[row - FIRST[1]], ink, left, right, above);
                     if above < SCALE[1] {
@@ -195,27 +129,4 @@ fn add_run(cells: &mut [Ink; COLUMNS], ink: Ink, left: f32, right: f32, height: 
         let width = right.min(column as f32 + 1.0) - left.max(column as f32);
         *cell = std::array::from_fn(|i| cell[i] + ink[i] * (width * height));
     }
-}
-
-/// A point of a body, in the window.
-fn on_window(camera: &Camera, body: &Body, vertex: Vec2) -> WindowPoint {
-    let point = body.transform.apply(vertex);
-    camera.project([f64::from(point.x), f64::from(point.y)])
-}
-
-/// The corners of the light mark on a tyre, unless it is on the side that cannot be seen.
-fn tyre_mark(wheel: &Wheel) -> Option<[Vec2; 4]> {
-    let ((s1, mut c1), (s2, mut c2)) =
-        (wheel.phase.sin_cos(), (wheel.phase + MARK_ANGLE).sin_cos());
-    if s1 > 0.0 && s2 > 0.0 {
-        return None;
-    }
-    if s1 > 0.0 {
-        c1 = sign(c1);
-    }
-    if s2 > 0.0 {
-        c2 = sign(c2);
-    }
-    let corner = |side: f64, c: f64| Vec2::from_f64([side * WHEEL_W * SIZE, WHEEL_R * c * SIZE]);
-    Some([corner(-1.0, c1), corner(1.0, c1), corner(1.0, c2), corner(-1.0, c2)])
 }

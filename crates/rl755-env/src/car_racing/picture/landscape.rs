@@ -11,9 +11,9 @@ use super::{
 };
 
 /// Side of a square of grass; between two squares lies as much of the field.
-const GRASS_SIZE: f64 = PLAYFIELD / 20.0;
+pub(super) const GRASS_SIZE: f64 = PLAYFIELD / 20.0;
 /// Squares in each direction from the middle of the field.
-const SQUARES: f64 = 10.0;
+pub(super) const SQUARES: f64 = 10.0;
 /// By how much pygame's filled polygons with smoothed edges reach beyond their corners' middles,
 /// in pixels of the window.
 const EDGE: f32 = 0.55;

@@ -13,11 +13,16 @@
 //! the digits; single pixels on the edges of kerbs differ by up to 30.
 
 mod camera;
+mod car_outline;
 mod car_sprite;
 mod coverage;
 mod digits;
 mod landscape;
 mod panel;
+mod polygon_spans;
+mod window;
+
+pub(crate) use window::picture_for_people;
 
 use self::{
     camera::Camera,

@@ -1,7 +1,10 @@
 //! The black panel at the foot of the picture: score, speed, wheels, steering and turning.
 
 use super::{
-    super::scene::Scene,
+    super::{
+        car::{Car, WHEELS},
+        scene::Scene,
+    },
     SIZE,
     camera::{WINDOW_HEIGHT, WINDOW_WIDTH},
     digits::{COLUMNS, GRID, Glyph},
@@ -14,11 +17,11 @@ const PLACE: f64 = WINDOW_WIDTH / 40.0;
 const STEP: f64 = WINDOW_HEIGHT / 40.0;
 
 /// Middle of the score and its height, in pixels of the window (y down).
-const SCORE_CENTER: f32 = 60.0;
-const SCORE_TOP: f32 = 731.7;
-const SCORE_HEIGHT: f32 = 31.5;
+pub(super) const SCORE_CENTER: f32 = 60.0;
+pub(super) const SCORE_TOP: f32 = 731.7;
+pub(super) const SCORE_HEIGHT: f32 = 31.5;
 /// Pixels of the window between two characters.
-const SCORE_GAP: f32 = 4.4;
+pub(super) const SCORE_GAP: f32 = 4.4;
 /// Columns and rows of the picture that the score can take.
 const SCORE_COLUMNS: usize = 12;
 const SCORE_FIRST_ROW: usize = 87;
@@ -34,8 +37,45 @@ pub(super) struct Panel {
     score_pixels: [[u8; SCORE_COLUMNS]; SCORE_ROWS],
 }
 
-/// A bar's two opposite corners, in pixels of the window (y down).
-type Bar = [[f64; 2]; 2];
+/// An indicator.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bar {
+    /// What it shows.
+    value: f64,
+    /// Its two opposite corners, in pixels of the window (y down).
+    corners: [[f64; 2]; 2],
+    /// Red, green, blue.
+    pub(super) color: [u8; 3],
+}
+
+impl Bar {
+    /// The pixels at its corners, unless its value is as good as 0.
+    pub(super) fn pixels(&self) -> Option<[[i32; 2]; 2]> {
+        (self.value.abs() > LEAST_SHOWN)
+            .then(|| self.corners.map(|corner| corner.map(|c| c as i32)))
+    }
+}
+
+/// The indicators in the order of drawing: speed, wheels, steering and turning.
+pub(super) fn bars(car: &Car) -> [Bar; 3 + WHEELS] {
+    let hull = &car.bodies.hull;
+    let [vx, vy] = [hull.linear_velocity.x, hull.linear_velocity.y].map(f64::from);
+    let speed = (vx * vx + vy * vy).sqrt();
+    let wheel = |index: usize| {
+        let omega = car.wheels[index].omega;
+        let color = if index < 2 { [0, 0, 255] } else { [51, 0, 255] };
+        upright(7.0 + index as f64, omega, 0.01, color)
+    };
+    [
+        upright(5.0, speed, 0.02, [255; 3]),
+        wheel(0),
+        wheel(1),
+        wheel(2),
+        wheel(3),
+        level_bar(20.0, f64::from(car.joint_angle(0)), -10.0, [0, 255, 0]),
+        level_bar(30.0, f64::from(hull.angular_velocity), -0.8, [255, 0, 0]),
+    ]
+}
 
 impl Panel {
     /// A panel that has not shown a score.
@@ -45,24 +85,14 @@ impl Panel {
 
     /// Paints bars and score over a whole picture whose panel is black.
     pub(super) fn paint(&mut self, scene: &Scene<'_>, picture: &mut [u8]) {
-        let car = scene.car;
-        let hull = &car.bodies.hull;
-        let [vx, vy] = [hull.linear_velocity.x, hull.linear_velocity.y].map(f64::from);
-        let speed = (vx * vx + vy * vy).sqrt();
-        show(picture, speed, upright(5.0, 0.02 * speed), [255, 255, 255]);
-        for (index, wheel) in car.wheels.iter().enumerate() {
-            let color = if index < 2 { [0, 0, 255] } else { [51, 0, 255] };
-            let mut bar = upright(7.0 + index as f64, 0.01 * wheel.omega);
-            if index + 1 < car.wheels.len() {
-                // Its last column is the next bar's first, which is painted over it.
-                bar[1][0] -= 1.0;
-            }
-            show(picture, wheel.omega, bar, color);
+        let mut bars = bars(scene.car);
+        for bar in &mut bars[1..WHEELS] {
+            // A wheel's last column is the next one's first, which is painted over it.
+            bar.corners[1][0] -= 1.0;
         }
-        let steering = f64::from(car.joint_angle(0));
-        show(picture, steering, level_bar(20.0, -10.0 * steering), [0, 255, 0]);
-        let turning = f64::from(hull.angular_velocity);
-        show(picture, turning, level_bar(30.0, -0.8 * turning), [255, 0, 0]);
+        for bar in &bars {
+            show(picture, bar);
+        }
         self.paint_score(scene.score, picture);
     }
 
@@ -81,31 +111,30 @@ impl Panel {
     }
 }
 
-/// A bar that grows upwards from near the panel's foot.
-fn upright(place: f64, value: f64) -> Bar {
+/// A bar that grows upwards from near the panel's foot, by `scale` steps for each of its value.
+fn upright(place: f64, value: f64, scale: f64, color: [u8; 3]) -> Bar {
     let foot = WINDOW_HEIGHT - STEP;
-    [[place * PLACE, WINDOW_HEIGHT - (STEP + STEP * value)], [(place + 1.0) * PLACE, foot]]
+    let top = WINDOW_HEIGHT - (STEP + STEP * (scale * value));
+    Bar { value, corners: [[place * PLACE, top], [(place + 1.0) * PLACE, foot]], color }
 }
 
-/// A bar that grows to the right, or to the left when `value` is negative.
-fn level_bar(place: f64, value: f64) -> Bar {
-    let top = WINDOW_HEIGHT - 4.0 * STEP;
-    [[place * PLACE, top], [(place + value) * PLACE, WINDOW_HEIGHT - 2.0 * STEP]]
+/// A bar that grows to the right, or to the left when `scale` or `value` is negative.
+fn level_bar(place: f64, value: f64, scale: f64, color: [u8; 3]) -> Bar {
+    let (top, foot) = (WINDOW_HEIGHT - 4.0 * STEP, WINDOW_HEIGHT - 2.0 * STEP);
+    Bar { value, corners: [[place * PLACE, top], [(place + scale * value) * PLACE, foot]], color }
 }
 
-/// Paints a bar, unless its value is as good as 0.
-fn show(picture: &mut [u8], value: f64, bar: Bar, color: [u8; 3]) {
-    if value.abs() <= LEAST_SHOWN {
-        return;
-    }
+/// Paints a bar.
+fn show(picture: &mut [u8], bar: &Bar) {
+    let Some([a, b]) = bar.pixels() else { return };
     // The pixels at both corners belong to the bar.
     let range = |axis: usize| {
-        let (a, b) = (bar[0][axis] as i32, bar[1][axis] as i32);
+        let (a, b) = (a[axis], b[axis]);
         let scale = 96.0 / [WINDOW_WIDTH, WINDOW_HEIGHT][axis] as f32;
         [a.min(b) as f32 * scale, (a.max(b) + 1) as f32 * scale].map(|v| v.clamp(0.0, 96.0))
     };
     let ([left, right], [top, bottom]) = (range(0), range(1));
-    let color = color.map(|c| f32::from(level(f32::from(c))));
+    let color = bar.color.map(|c| f32::from(level(f32::from(c))));
     for row in top as usize..(bottom.ceil() as usize) {
         let height = share(row, top, bottom);
         for column in left as usize..(right.ceil() as usize) {
@@ -126,7 +155,7 @@ fn share(index: usize, from: f32, to: f32) -> f32 {
 }
 
 /// The score as Gymnasium prints it.
-fn score_text(score: f64) -> String {
+pub(super) fn score_text(score: f64) -> String {
     format!("{score:04.0}")
 }
 
