@@ -51,5 +51,5 @@ pub use observation::{ObservationBuffer, ObservationMut, ObservationRef};
 pub use registry::EnvRegistry;
 pub use rgb_frame::RgbFrame;
 pub use space::{Element, Space, SpaceError};
-pub use vector_env::{Steps, VectorEnv};
+pub use vector_env::{AutoresetMode, Steps, VectorEnv};
 pub use wrappers::TimeLimit;

@@ -57,7 +57,11 @@ pub enum Space {
 impl Space {
     /// How many values one element of this space has: the product of its shape, 1 for discrete.
     pub fn width(&self) -> usize {
-        self.shape().iter().product()
+        match self {
+            Self::Image { height, width, channels } => height * width * channels,
+            Self::Box { low, .. } => low.len(),
+            Self::Discrete { .. } => 1,
+        }
     }
 
     /// The shape, row-major.

@@ -2,10 +2,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use rl755_env::{
-    CartPole, Env, EnvError, EnvRegistry, EnvSpec, ObservationMut, ObservationRef, Space, Step,
-    VectorEnv,
+    AutoresetMode, CartPole, Env, EnvError, EnvRegistry, EnvSpec, ObservationMut, ObservationRef,
+    Space, Step, TimeLimit, VectorEnv,
 };
+use serde::Deserialize;
 
 fn cartpoles(count: usize, threads: usize) -> VectorEnv {
     VectorEnv::make(&EnvRegistry::with_builtin(), "CartPole-v1", count, threads).unwrap()
@@ -174,4 +177,199 @@ fn environments_with_other_spaces_do_not_mix() {
     let error = VectorEnv::new(vec![Box::new(cartpole), Box::new(Other(spec))], 1).unwrap_err();
     assert!(error.to_string().contains("environment 1"), "{error}");
     assert!(VectorEnv::new(Vec::new(), 1).is_err());
+}
+
+/// `golden/vector_env.py`.
+#[derive(Deserialize)]
+struct Golden {
+    limit: u32,
+    seeds: Vec<u64>,
+    traces: Vec<Trace>,
+}
+
+#[derive(Deserialize)]
+struct Trace {
+    mode: String,
+    first: Vec<[f32; 4]>,
+    steps: Vec<TracedStep>,
+}
+
+#[derive(Deserialize)]
+struct TracedStep {
+    actions: Vec<f32>,
+    observations: Vec<[f32; 4]>,
+    rewards: Vec<f64>,
+    terminated: Vec<bool>,
+    truncated: Vec<bool>,
+    /// The last observations of the episodes that ended, in the mode `SameStep`.
+    #[serde(default)]
+    r#final: Vec<Option<[f32; 4]>>,
+    /// Which environments were reset after the step, and with which seeds.
+    #[serde(default)]
+    reset: Vec<(usize, Option<u64>)>,
+    #[serde(default)]
+    after_reset: Vec<[f32; 4]>,
+}
+
+fn golden() -> Golden {
+    serde_json::from_str(include_str!("golden/vector_env.json")).unwrap()
+}
+
+fn mode(name: &str) -> AutoresetMode {
+    match name {
+        "NextStep" => AutoresetMode::NextStep,
+        "SameStep" => AutoresetMode::SameStep,
+        "Disabled" => AutoresetMode::Disabled,
+        other => panic!("no mode is called {other}"),
+    }
+}
+
+fn limited_cartpoles(limit: u32, count: usize, threads: usize) -> VectorEnv {
+    let cartpole = || Box::new(TimeLimit::new(CartPole::new(), limit)) as Box<dyn Env>;
+    VectorEnv::new((0..count).map(|_| cartpole()).collect(), threads).unwrap()
+}
+
+#[track_caller]
+fn assert_close(ours: ObservationRef<'_>, theirs: &[f32], what: &str) {
+    let ObservationRef::F32(ours) = ours else { panic!("CartPole's observations are floats") };
+    assert_eq!(ours.len(), theirs.len(), "{what}");
+    let close = ours.iter().zip(theirs).all(|(a, b)| (a - b).abs() <= 1e-6);
+    assert!(close, "{what}: {ours:?} instead of {theirs:?}");
+}
+
+#[test]
+fn autoreset_modes_are_gymnasium_s() {
+    let golden = golden();
+    assert_eq!(golden.traces.len(), 3);
+    for (trace, threads) in golden.traces.iter().flat_map(|trace| [(trace, 1), (trace, 2)]) {
+        let count = golden.seeds.len();
+        let mode = mode(&trace.mode);
+        let mut envs = limited_cartpoles(golden.limit, count, threads).with_autoreset_mode(mode);
+        assert_eq!(envs.autoreset_mode(), mode);
+        envs.reset_all(&golden.seeds).unwrap();
+        assert_close(envs.observations().as_ref(), trace.first.as_flattened(), &trace.mode);
+        for (time, theirs) in trace.steps.iter().enumerate() {
+            let what = format!("{} step {time}", trace.mode);
+            let ours = envs.step(&theirs.actions, &vec![true; count]).unwrap();
+            assert_eq!(ours.rewards, theirs.rewards, "{what}");
+            assert_eq!(ours.terminated, theirs.terminated, "{what}");
+            assert_eq!(ours.truncated, theirs.truncated, "{what}");
+            assert_close(envs.observations().as_ref(), theirs.observations.as_flattened(), &what);
+            for index in 0..count {
+                match (envs.final_observation(index), theirs.r#final.get(index)) {
+                    (Some(ours), Some(Some(theirs))) => assert_close(ours, theirs, &what),
+                    (None, None | Some(None)) => {}
+                    (ours, theirs) => panic!("{what}: {ours:?} instead of {theirs:?}"),
+                }
+            }
+            for &(index, seed) in &theirs.reset {
+                envs.reset_at(index, seed).unwrap();
+            }
+            if !theirs.reset.is_empty() {
+                assert_close(
+                    envs.observations().as_ref(),
+                    theirs.after_reset.as_flattened(),
+                    &what,
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn threads_change_nothing_in_any_autoreset_mode() {
+    for mode in [AutoresetMode::NextStep, AutoresetMode::SameStep] {
+        let play = |threads| {
+            let mut envs = limited_cartpoles(23, 7, threads).with_autoreset_mode(mode);
+            envs.reset_all(&[1, 2, 3, 4, 5, 6, 7]).unwrap();
+            let mut history = Vec::new();
+            for time in 0..200 {
+                let actions: Vec<f32> = (0..7).map(|index| push(index, time)).collect();
+                let steps = envs.step(&actions, &[true; 7]).unwrap();
+                history.push((steps.rewards.to_vec(), steps.truncated.to_vec()));
+                let last: Vec<_> =
+                    (0..7).map(|i| envs.final_observation(i).map(|o| format!("{o:?}"))).collect();
+                history.push((Vec::new(), last.iter().map(Option::is_some).collect()));
+                let ObservationRef::F32(now) = envs.observations().as_ref() else { panic!() };
+                history.push((now.iter().map(|&v| v.into()).collect(), Vec::new()));
+            }
+            history
+        };
+        let one = play(1);
+        for threads in [2, 3, 7] {
+            assert_eq!(play(threads), one, "{mode:?} with {threads} threads");
+        }
+    }
+}
+
+#[test]
+fn inactive_environments_wait_with_their_next_episode() {
+    let next_step = limited_cartpoles(2, 2, 1).with_autoreset_mode(AutoresetMode::NextStep);
+    let same_step = limited_cartpoles(2, 2, 1).with_autoreset_mode(AutoresetMode::SameStep);
+    for mut envs in [next_step, same_step] {
+        let mode = envs.autoreset_mode();
+        envs.reset_all(&[1, 2]).unwrap();
+        envs.step(&[0.0; 2], &[true; 2]).unwrap();
+        assert_eq!(envs.step(&[0.0; 2], &[true; 2]).unwrap().truncated, [true, true]);
+        assert_eq!(envs.live(), [mode == AutoresetMode::SameStep; 2]);
+        let before = envs.observations().clone();
+        let steps = envs.step(&[0.0, f32::NAN], &[true, false]).unwrap();
+        // An end is reported once where the next episode has begun, and until then where it has not.
+        assert_eq!(steps.truncated, [false, mode == AutoresetMode::NextStep], "{mode:?}");
+        assert_eq!(steps.rewards[1], 0.0);
+        assert_eq!(envs.observation(1), before.row(1, 4), "{mode:?}");
+        assert_ne!(envs.observation(0), before.row(0, 4), "{mode:?}");
+        assert!(envs.final_observation(1).is_none());
+    }
+}
+
+#[test]
+fn autoreset_starts_neither_failed_environments_nor_those_never_reset() {
+    for mode in [AutoresetMode::NextStep, AutoresetMode::SameStep] {
+        let mut envs = limited_cartpoles(9, 2, 2).with_autoreset_mode(mode);
+        assert_eq!(envs.step(&[0.0; 2], &[true; 2]).unwrap().rewards, [0.0, 0.0]);
+        envs.reset_at(0, Some(1)).unwrap();
+        envs.step(&[f32::NAN, 0.0], &[true; 2]).unwrap_err();
+        for _ in 0..3 {
+            assert_eq!(envs.step(&[0.0; 2], &[true; 2]).unwrap().rewards, [0.0, 0.0]);
+            assert_eq!(envs.live(), [false, false]);
+        }
+    }
+}
+
+/// A CartPole whose third step panics.
+struct Panics(CartPole, u32);
+
+impl Env for Panics {
+    fn spec(&self) -> &EnvSpec {
+        self.0.spec()
+    }
+
+    fn reset(&mut self, seed: Option<u64>, out: ObservationMut<'_>) -> Result<(), EnvError> {
+        self.1 = 0;
+        self.0.reset(seed, out)
+    }
+
+    fn step(&mut self, action: &[f32], out: ObservationMut<'_>) -> Result<Step, EnvError> {
+        self.1 += 1;
+        assert!(self.1 != 3, "the third step");
+        self.0.step(action, out)
+    }
+}
+
+#[test]
+fn panics_reach_the_caller_and_leave_the_threads_at_work() {
+    for threads in [1, 2] {
+        let panics = |_| Box::new(Panics(CartPole::new(), 0)) as Box<dyn Env>;
+        let mut envs = VectorEnv::new((0..3).map(panics).collect(), threads).unwrap();
+        envs.reset_all(&[1, 2, 3]).unwrap();
+        for _ in 0..2 {
+            envs.step(&[0.0; 3], &[false, true, false]).unwrap();
+        }
+        let step = AssertUnwindSafe(|| envs.step(&[0.0; 3], &[true; 3]).map(|_| ()));
+        let panic = catch_unwind(step).unwrap_err();
+        assert_eq!(panic.downcast_ref(), Some(&"the third step"));
+        envs.reset_all(&[1, 2, 3]).unwrap();
+        assert_eq!(envs.step(&[0.0; 3], &[true; 3]).unwrap().rewards, [1.0; 3]);
+    }
 }

@@ -1,21 +1,36 @@
 //! Several environments stepped together over threads.
 
-use rayon::{
-    ThreadPool, ThreadPoolBuilder,
-    iter::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelIterator},
-    slice::{ParallelSlice, ParallelSliceMut},
-};
+mod batch;
+mod crew;
+mod slot;
 
-use crate::{
-    Env, EnvError, EnvRegistry, EnvSpec, ObservationBuffer, ObservationMut, ObservationRef,
-    RgbFrame, Step,
+use self::{
+    batch::{Batch, Call, Workers},
+    crew::Crew,
+    slot::Slot,
 };
+use crate::{Env, EnvError, EnvRegistry, EnvSpec, ObservationBuffer, ObservationRef, RgbFrame};
+
+/// What becomes of an environment whose episode ended, as in Gymnasium 1.x.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AutoresetMode {
+    /// It is left alone until the caller resets it.
+    #[default]
+    Disabled,
+    /// The next step for it begins an episode: the action is not looked at, the reward is 0, and
+    /// the observation is the first one. Gymnasium's default.
+    NextStep,
+    /// The same step begins an episode: the observation is its first one, and the last one of the
+    /// episode that ended is the [`final_observation`](VectorEnv::final_observation).
+    SameStep,
+}
 
 /// Environments of one kind, stepped together by a fixed number of threads.
 ///
-/// All observations lie in one allocation, made once. What happens depends only on seeds and
-/// actions, not on the number of threads. An environment whose episode ended is left alone until
-/// it is reset; nothing is reset behind the caller's back.
+/// All observations lie in one allocation, made once; steps take no memory, unless an environment
+/// does. What happens depends only on seeds and actions, not on the number of threads. An
+/// environment whose episode ended is left alone until it is reset, unless another
+/// [`AutoresetMode`] is asked for.
 ///
 /// ```
 /// use rl755_env::{EnvRegistry, VectorEnv};
@@ -30,10 +45,10 @@ use crate::{
 /// ```
 pub struct VectorEnv {
     /// None: the caller's thread does the work.
-    pool: Option<ThreadPool>,
+    crew: Option<Crew>,
     spec: EnvSpec,
-    slots: Vec<Slot>,
-    observations: ObservationBuffer,
+    mode: AutoresetMode,
+    batch: Batch,
     rewards: Vec<f64>,
     terminated: Vec<bool>,
     truncated: Vec<bool>,
@@ -43,21 +58,13 @@ pub struct VectorEnv {
 /// What one step gave, one element per environment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Steps<'a> {
-    /// This step's rewards; 0 where no step was taken.
+    /// This step's rewards; 0 where no step was taken, and where a step began an episode.
     pub rewards: &'a [f64],
-    /// Whether the episode reached a terminal state, now or in an earlier step.
+    /// Whether the episode reached a terminal state, now or in an earlier step that no reset
+    /// followed.
     pub terminated: &'a [bool],
-    /// Whether the episode was cut off, now or in an earlier step.
+    /// Whether the episode was cut off, now or in an earlier step that no reset followed.
     pub truncated: &'a [bool],
-}
-
-struct Slot {
-    env: Box<dyn Env>,
-    step: Step,
-    live: bool,
-    /// Whether the step under way is for it.
-    active: bool,
-    error: Option<EnvError>,
 }
 
 impl VectorEnv {
@@ -97,27 +104,37 @@ impl VectorEnv {
                 return Err(vector_error(message));
             }
         }
-        let pool = match threads.min(envs.len()) {
+        let crew = match threads.min(envs.len()) {
             0 | 1 => None,
             threads => Some(
-                ThreadPoolBuilder::new()
-                    .num_threads(threads)
-                    .thread_name(|index| format!("env-{index}"))
-                    .build()
+                Crew::new(threads)
                     .map_err(|error| vector_error(format!("cannot start threads: {error}")))?,
             ),
         };
         let count = envs.len();
         Ok(Self {
-            pool,
-            observations: ObservationBuffer::zeros(&spec.observation_space, count),
+            crew,
+            batch: Batch::new(envs.into_iter().map(Slot::new).collect(), &spec),
             spec,
-            slots: envs.into_iter().map(Slot::new).collect(),
+            mode: AutoresetMode::Disabled,
             rewards: vec![0.0; count],
             terminated: vec![false; count],
             truncated: vec![false; count],
             live: vec![false; count],
         })
+    }
+
+    /// The same environments, with `mode` instead of [`AutoresetMode::Disabled`].
+    #[must_use]
+    pub fn with_autoreset_mode(mut self, mode: AutoresetMode) -> Self {
+        self.mode = mode;
+        self.batch.slots.iter_mut().for_each(|slot| slot.make_room(mode, &self.spec));
+        self
+    }
+
+    /// What becomes of environments whose episodes ended.
+    pub fn autoreset_mode(&self) -> AutoresetMode {
+        self.mode
     }
 
     /// The spaces and rules that all environments share.
@@ -128,12 +145,12 @@ impl VectorEnv {
     /// How many environments there are; never 0.
     #[expect(clippy::len_without_is_empty, reason = "it is never empty")]
     pub fn len(&self) -> usize {
-        self.slots.len()
+        self.batch.slots.len()
     }
 
     /// The latest observation of each environment, one after another.
     pub fn observations(&self) -> &ObservationBuffer {
-        &self.observations
+        &self.batch.observations
     }
 
     /// The latest observation of environment `index`.
@@ -141,7 +158,16 @@ impl VectorEnv {
     /// # Panics
     /// When there is no such environment.
     pub fn observation(&self, index: usize) -> ObservationRef<'_> {
-        self.observations.row(index, self.spec.observation_space.width())
+        self.batch.observations.row(index, self.spec.observation_space.width())
+    }
+
+    /// The last observation of the episode of environment `index` that ended in the latest step,
+    /// if the next one began in the same: Gymnasium's `final_obs`. `None` in other modes.
+    ///
+    /// # Panics
+    /// When there is no such environment.
+    pub fn final_observation(&self, index: usize) -> Option<ObservationRef<'_>> {
+        self.batch.slots[index].final_observation()
     }
 
     /// A picture of environment `index` for people; `None` from environments that have none.
@@ -152,7 +178,7 @@ impl VectorEnv {
     /// # Panics
     /// When there is no such environment.
     pub fn render_at(&mut self, index: usize) -> Result<Option<RgbFrame>, EnvError> {
-        self.slots[index].env.render()
+        self.batch.slots[index].env.render()
     }
 
     /// Which environments are in an episode: reset, and not done since.
@@ -166,7 +192,10 @@ impl VectorEnv {
     /// When there is not one seed for each; when a reset fails, naming the first that did.
     pub fn reset_all(&mut self, seeds: &[u64]) -> Result<(), EnvError> {
         self.check_length("seeds", seeds.len(), 1)?;
-        self.each(seeds, 1, |slot, seed, observation| slot.reset(Some(seed[0]), observation));
+        for (slot, &seed) in self.batch.slots.iter_mut().zip(seeds) {
+            slot.seed = Some(seed);
+        }
+        self.run(Call::Reset);
         self.gather()
     }
 
@@ -178,17 +207,12 @@ impl VectorEnv {
     /// # Panics
     /// When there is no such environment.
     pub fn reset_at(&mut self, index: usize, seed: Option<u64>) -> Result<(), EnvError> {
-        let width = self.spec.observation_space.width();
-        let range = index * width..(index + 1) * width;
-        let observation = match &mut self.observations {
-            ObservationBuffer::U8(v) => ObservationMut::U8(&mut v[range]),
-            ObservationBuffer::F32(v) => ObservationMut::F32(&mut v[range]),
-        };
-        self.slots[index].reset(seed, observation);
+        self.batch.reset_at(index, seed);
         self.gather()
     }
 
-    /// Steps every environment that is [`live`](Self::live) and `active`.
+    /// Steps every environment that is [`live`](Self::live) and `active`. With
+    /// [`AutoresetMode::NextStep`], those that are `active` and whose episode ended begin another.
     ///
     /// `actions` is `[environment, action width]`, row-major; rows of environments that are not
     /// stepped are not looked at. The observations of those stay as they were.
@@ -200,12 +224,11 @@ impl VectorEnv {
         let width = self.spec.action_space.width();
         self.check_length("actions", actions.len(), width)?;
         self.check_length("active", active.len(), 1)?;
-        for (slot, &active) in self.slots.iter_mut().zip(active) {
-            slot.step.reward = 0.0;
-            slot.error = None;
-            slot.active = active && slot.live;
+        for (slot, &active) in self.batch.slots.iter_mut().zip(active) {
+            slot.prepare(active, self.mode);
         }
-        self.each(actions, width, Slot::step);
+        self.batch.actions.copy_from_slice(actions);
+        self.run(Call::Step(self.mode));
         self.gather()?;
         Ok(Steps {
             rewards: &self.rewards,
@@ -222,36 +245,19 @@ impl VectorEnv {
         Err(EnvError::VectorLength { what, got, expected: count * width, count })
     }
 
-    /// Calls `work` for each environment with its row of `input` and its observation.
-    fn each<T: Sync>(
-        &mut self,
-        input: &[T],
-        input_width: usize,
-        work: impl Fn(&mut Slot, &[T], ObservationMut<'_>) + Sync,
-    ) {
-        let width = self.spec.observation_space.width();
-        let (pool, slots) = (self.pool.as_ref(), &mut self.slots[..]);
-        match &mut self.observations {
-            ObservationBuffer::U8(v) => {
-                let work = |slot: &mut Slot, row: &[T], o: &mut [u8]| {
-                    work(slot, row, ObservationMut::U8(o));
-                };
-                spread(pool, slots, (input, input_width), (v, width), work);
-            }
-            ObservationBuffer::F32(v) => {
-                let work = |slot: &mut Slot, row: &[T], o: &mut [f32]| {
-                    work(slot, row, ObservationMut::F32(o));
-                };
-                spread(pool, slots, (input, input_width), (v, width), work);
-            }
+    /// Does what `call` says with each environment.
+    fn run(&mut self, call: Call) {
+        match &self.crew {
+            Some(crew) => crew.run(&mut self.batch, call),
+            None => self.batch.run(call, Workers::This),
         }
     }
 
     /// Copies what the environments reported into the slices that callers see.
     fn gather(&mut self) -> Result<(), EnvError> {
-        let count = self.slots.len();
+        let count = self.len();
         let mut first_error = None;
-        for (index, slot) in self.slots.iter_mut().enumerate() {
+        for (index, slot) in self.batch.slots.iter_mut().enumerate() {
             self.rewards[index] = slot.step.reward;
             self.terminated[index] = slot.step.terminated;
             self.truncated[index] = slot.step.truncated;
@@ -265,53 +271,6 @@ impl VectorEnv {
     }
 }
 
-impl Slot {
-    fn new(env: Box<dyn Env>) -> Self {
-        Self { env, step: Step::default(), live: false, active: false, error: None }
-    }
-
-    fn reset(&mut self, seed: Option<u64>, observation: ObservationMut<'_>) {
-        self.step = Step::default();
-        self.error = self.env.reset(seed, observation).err();
-        self.live = self.error.is_none();
-    }
-
-    fn step(&mut self, action: &[f32], observation: ObservationMut<'_>) {
-        if !self.active {
-            return;
-        }
-        match self.env.step(action, observation) {
-            Ok(step) => self.step = step,
-            Err(error) => self.error = Some(error),
-        }
-        self.live = self.error.is_none() && !self.step.done();
-    }
-}
-
-/// Calls `work` for each environment, in the pool's threads or in this one.
-fn spread<T: Sync, O: Send>(
-    pool: Option<&ThreadPool>,
-    slots: &mut [Slot],
-    (input, input_width): (&[T], usize),
-    (observations, width): (&mut [O], usize),
-    work: impl Fn(&mut Slot, &[T], &mut [O]) + Sync,
-) {
-    let Some(pool) = pool else {
-        let rows = input.chunks_exact(input_width).zip(observations.chunks_exact_mut(width));
-        for (slot, (row, observation)) in slots.iter_mut().zip(rows) {
-            work(slot, row, observation);
-        }
-        return;
-    };
-    pool.install(|| {
-        slots
-            .par_iter_mut()
-            .zip(input.par_chunks_exact(input_width))
-            .zip(observations.par_chunks_exact_mut(width))
-            .for_each(|((slot, row), observation)| work(slot, row, observation));
-    });
-}
-
 fn vector_error(message: String) -> EnvError {
     EnvError::Other { env: "VectorEnv".to_owned(), message }
 }
@@ -321,6 +280,7 @@ impl std::fmt::Debug for VectorEnv {
         f.debug_struct("VectorEnv")
             .field("id", &self.spec.id)
             .field("len", &self.len())
+            .field("mode", &self.mode)
             .field("live", &self.live)
             .finish_non_exhaustive()
     }
