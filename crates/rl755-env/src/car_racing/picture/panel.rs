@@ -1,5 +1,7 @@
 //! The black panel at the foot of the picture: score, speed, wheels, steering and turning.
 
+use std::{fmt::Write, mem};
+
 use super::{
     super::{
         car::{Car, WHEELS},
@@ -27,6 +29,9 @@ const SCORE_COLUMNS: usize = 12;
 const SCORE_FIRST_ROW: usize = 87;
 const SCORE_ROWS: usize = 5;
 
+/// More characters than the score of an episode has.
+const SCORE_LENGTH: usize = 16;
+
 /// Values closer to 0 are not shown.
 const LEAST_SHOWN: f64 = 1e-4;
 
@@ -34,6 +39,8 @@ const LEAST_SHOWN: f64 = 1e-4;
 #[derive(Clone, Debug)]
 pub(super) struct Panel {
     score: String,
+    /// Where the next score is written; both are kept, so that drawing takes no memory.
+    next_score: String,
     score_pixels: [[u8; SCORE_COLUMNS]; SCORE_ROWS],
 }
 
@@ -80,7 +87,8 @@ pub(super) fn bars(car: &Car) -> [Bar; 3 + WHEELS] {
 impl Panel {
     /// A panel that has not shown a score.
     pub(super) fn new() -> Self {
-        Self { score: String::new(), score_pixels: [[0; SCORE_COLUMNS]; SCORE_ROWS] }
+        let score = || String::with_capacity(SCORE_LENGTH);
+        Self { score: score(), next_score: score(), score_pixels: [[0; SCORE_COLUMNS]; SCORE_ROWS] }
     }
 
     /// Paints bars and score over a whole picture whose panel is black.
@@ -97,10 +105,11 @@ impl Panel {
     }
 
     fn paint_score(&mut self, score: f64, picture: &mut [u8]) {
-        let text = score_text(score);
-        if text != self.score {
-            self.score_pixels = score_pixels(&text);
-            self.score = text;
+        self.next_score.clear();
+        write_score(score, &mut self.next_score);
+        if self.next_score != self.score {
+            self.score_pixels = score_pixels(&self.next_score);
+            mem::swap(&mut self.score, &mut self.next_score);
         }
         for (row, values) in self.score_pixels.iter().enumerate() {
             let start = (SCORE_FIRST_ROW + row) * SIZE * 3;
@@ -156,7 +165,14 @@ fn share(index: usize, from: f32, to: f32) -> f32 {
 
 /// The score as Gymnasium prints it.
 pub(super) fn score_text(score: f64) -> String {
-    format!("{score:04.0}")
+    let mut text = String::new();
+    write_score(score, &mut text);
+    text
+}
+
+/// Appends the score as Gymnasium prints it.
+fn write_score(score: f64, text: &mut String) {
+    write!(text, "{score:04.0}").expect("a String takes any text");
 }
 
 /// The score's part of the picture, in grey.
