@@ -9,8 +9,13 @@
 //! - [`car_sprite`] paints the car pixel by pixel, for it is small and always in the same place;
 //! - [`panel`] paints the indicators and the score, [`digits`].
 //!
-//! The mean difference from Gymnasium's frames is 0.13 of 255 levels, most of it in the shapes of
-//! the digits; single pixels on the edges of kerbs differ by up to 30.
+//! Over 12,000 frames of mixed driving the mean difference from Gymnasium's is 0.12 of 255 levels,
+//! and 0.3 in the worst frame; 99.6% of the bytes differ by at most 8. Three quarters of what
+//! remains are the score, whose digits have shapes of their own. Of the bytes above the panel 98%
+//! are equal, and no others differ by more than 32: where several kerbs, tiles or squares meet in a
+//! pixel, pygame's smoothed edges overlap, and their exact areas do not.
+//!
+//! The picture for people is another matter: [`window`] draws all of Gymnasium's pixels.
 
 mod camera;
 mod car_outline;
