@@ -89,7 +89,7 @@ impl Pipeline {
         let environment = environment.unwrap_or_else(|| "CarRacing-v3".to_owned());
         let seed = self.seed.or(preset.seed).unwrap_or(0);
         let out = self.out.clone().unwrap_or_else(|| {
-            let name = format!("{}-{preset_name}", environment.replace('/', "-"));
+            let name = format!("{}-{preset_name}", environment.replace(['/', ':', ',', '='], "-"));
             shortened(&workspace::root().join("runs").join(name))
         });
         let resolved = preset.resolve(&environment, seed);

@@ -119,7 +119,9 @@ impl Preset {
     /// The preset for `environment`.
     pub(crate) fn resolve(&self, environment: &str, seed: u64) -> Resolved {
         let mut stages = self.stages.clone();
-        for (&stage, flags) in self.environments.get(environment).into_iter().flatten() {
+        // Options may follow the id: `CarRacing-v3:continuous=false`.
+        let id = environment.split(':').next().unwrap_or(environment);
+        for (&stage, flags) in self.environments.get(id).into_iter().flatten() {
             let table = stages.entry(stage).or_default();
             table.extend(flags.iter().map(|(name, value)| (name.clone(), value.clone())));
         }
@@ -189,6 +191,8 @@ mod tests {
         let collect = pole.flags(Stage::Collect);
         assert_eq!((&collect["num-rollouts"], &collect["policy"]), (&5.into(), &"smooth".into()));
         assert_eq!(pole.flags(Stage::TrainEncoder)["model"], "identity".into());
+        let with_options = preset.resolve("CartPole-v1:sutton_barto_reward=true", 1);
+        assert_eq!(with_options.stages, pole.stages);
     }
 
     #[test]
