@@ -13,7 +13,7 @@
 
 use std::{env::args, error::Error, fs, io::stdin, time::Instant};
 
-use rl755_env::{EnvRegistry, VectorEnv};
+use rl755_env::{AutoresetMode, EnvRegistry, VectorEnv};
 
 /// Rounds when run by hand; the median counts.
 const ROUNDS: usize = 5;
@@ -40,7 +40,6 @@ struct RandomDriving {
     turn: usize,
     hold: usize,
     active: Vec<bool>,
-    ended: Vec<usize>,
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -75,7 +74,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 impl RandomDriving {
     fn new(id: &str, count: usize, threads: usize, hold: usize) -> Result<Self, Box<dyn Error>> {
-        let mut envs = VectorEnv::make(&EnvRegistry::with_builtin(), id, count, threads)?;
+        let mut envs = VectorEnv::make(&EnvRegistry::with_builtin(), id, count, threads)?
+            .with_autoreset_mode(AutoresetMode::SameStep);
         let seeds: Vec<u64> = (0..count as u64).collect();
         envs.reset_all(&seeds)?;
         let space = envs.spec().action_space.clone();
@@ -84,8 +84,7 @@ impl RandomDriving {
         for action in actions.iter_mut().flat_map(|row| row.chunks_exact_mut(space.width())) {
             space.sample(&mut rng, action);
         }
-        let (active, ended) = (vec![true; count], Vec::with_capacity(count));
-        Ok(Self { envs, actions, turn: 0, hold: hold.max(1), active, ended })
+        Ok(Self { envs, actions, turn: 0, hold: hold.max(1), active: vec![true; count] })
     }
 
     /// Steps for about `seconds`.
@@ -107,16 +106,11 @@ impl RandomDriving {
         let mut resets = 0;
         for _ in 0..self.hold {
             let steps = self.envs.step(&self.actions[self.turn], &self.active)?;
-            let done = steps.terminated.iter().zip(steps.truncated).map(|(&a, &b)| a || b);
-            self.ended.clear();
-            self.ended.extend(done.enumerate().filter(|(_, done)| *done).map(|(index, _)| index));
-            for &index in &self.ended {
-                self.envs.reset_at(index, None)?;
-            }
-            resets += self.ended.len() as u64;
+            let ended = steps.terminated.iter().zip(steps.truncated);
+            resets += ended.filter(|&(&terminated, &truncated)| terminated || truncated).count();
         }
         self.turn = (self.turn + 1) % self.actions.len();
-        Ok(resets)
+        Ok(resets as u64)
     }
 }
 

@@ -9,7 +9,7 @@ use std::{
 use anyhow::{Context, bail};
 use serde::{Deserialize, de::DeserializeOwned};
 
-use super::rates::Round;
+use super::{machine::CpuTime, rates::Round};
 use crate::workspace;
 
 /// A running program, at rest between rounds. It ends when this is dropped, as its input ends.
@@ -42,10 +42,15 @@ impl Contestant {
 
     /// Lets it step for about `seconds`.
     pub(crate) fn round(&mut self, seconds: f64) -> anyhow::Result<Round> {
+        let begin = CpuTime::now(self.child.id());
         if let Some(input) = &mut self.input {
             writeln!(input, "{seconds}").with_context(|| format!("`{}` ended", self.shown))?;
         }
-        self.answer()
+        let mut round: Round = self.answer()?;
+        if let (Some(begin), Some(end)) = (begin, CpuTime::now(self.child.id())) {
+            round.usage = Some(begin.usage_until(end, round.seconds));
+        }
+        Ok(round)
     }
 
     fn answer<T: DeserializeOwned>(&mut self) -> anyhow::Result<T> {
@@ -90,8 +95,8 @@ mod tests {
             done"#;
         let mut contestant = Contestant::start(shell(script)).unwrap().unwrap();
         for seconds in [0.5, 2.0] {
-            let expected = Round { steps: 12, seconds, resets: 1 };
-            assert_eq!(contestant.round(seconds).unwrap(), expected);
+            let round = contestant.round(seconds).unwrap();
+            assert_eq!((round.steps, round.seconds, round.resets), (12, seconds, 1));
         }
     }
 

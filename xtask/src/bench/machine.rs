@@ -7,6 +7,7 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
+use super::rates::Usage;
 use crate::workspace;
 
 /// The processor, the cores that we may use, and the operating system.
@@ -24,9 +25,51 @@ fn cpu_model(cpuinfo: &str) -> Option<String> {
     Some(line.split_once(':')?.1.trim().to_owned())
 }
 
-/// How many programs wanted to run over the last minute, as Linux counts them.
-pub(crate) fn load() -> Option<f64> {
-    fs::read_to_string("/proc/loadavg").ok()?.split_whitespace().next()?.parse().ok()
+/// Seconds of processor time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CpuTime {
+    /// Of a program and the processes that it started.
+    own: f64,
+    /// Of all programs on all cores, and of what other virtual machines took away.
+    all: f64,
+}
+
+impl CpuTime {
+    /// As it is now for the program with this process id.
+    pub(crate) fn now(process: u32) -> Option<Self> {
+        let own = process_ticks(process)?;
+        let all = busy_ticks(&fs::read_to_string("/proc/stat").ok()?)?;
+        Some(Self { own: own as f64 / TICKS, all: all as f64 / TICKS })
+    }
+
+    /// Who used the processor since, over `seconds`.
+    pub(crate) fn usage_until(self, end: Self, seconds: f64) -> Usage {
+        let (own, all) = (end.own - self.own, end.all - self.all);
+        // The two are not read at one instant.
+        Usage { own: own / seconds, others: (all - own).max(0.0) / seconds }
+    }
+}
+
+/// Linux gives processor time in hundredths of a second.
+const TICKS: f64 = 100.0;
+
+/// Processor time of a process and of all that descend from it.
+fn process_ticks(process: u32) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    // The name before the parenthesis may contain spaces.
+    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
+    let own = fields.get(11)?.parse::<u64>().ok()? + fields.get(12)?.parse::<u64>().ok()?;
+    let children = fs::read_to_string(format!("/proc/{process}/task/{process}/children"));
+    let children = children.unwrap_or_default();
+    let children = children.split_whitespace().filter_map(|child| child.parse().ok());
+    Some(own + children.filter_map(process_ticks).sum::<u64>())
+}
+
+/// Processor time spent at work: user, nice, system, irq, softirq, steal.
+fn busy_ticks(stat: &str) -> Option<u64> {
+    let line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
+    let ticks: Vec<u64> = line.split_whitespace().filter_map(|tick| tick.parse().ok()).collect();
+    [0, 1, 2, 5, 6, 7].iter().map(|&index| ticks.get(index)).sum()
 }
 
 /// The first `count` cores that this process may use; none where there are fewer, or no `taskset`
@@ -103,6 +146,22 @@ mod tests {
         assert_eq!(core_list("0-2,5"), Some(vec![0, 1, 2, 5]));
         assert_eq!(core_list("3"), Some(vec![3]));
         assert_eq!(core_list(""), None);
+    }
+
+    #[test]
+    fn processor_time_is_told_apart() {
+        let stat = "cpu  100 10 50 9000 7 3 2 5 0 0\ncpu0 1 1 1 1 1 1 1 1 1 1\n";
+        assert_eq!(busy_ticks(stat), Some(170));
+        let begin = CpuTime { own: 1.0, all: 10.0 };
+        let usage = begin.usage_until(CpuTime { own: 4.0, all: 15.0 }, 2.0);
+        assert_eq!(usage, Usage { own: 1.5, others: 1.0 });
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn our_own_processor_time_is_found() {
+        let time = CpuTime::now(std::process::id()).unwrap();
+        assert!(time.own <= time.all && time.all > 0.0, "{time:?}");
     }
 
     #[test]

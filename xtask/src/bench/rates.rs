@@ -10,6 +10,18 @@ pub(crate) struct Round {
     pub(crate) seconds: f64,
     /// Episodes begun in it.
     pub(crate) resets: u64,
+    /// Who used the processor meanwhile; known on Linux only.
+    #[serde(skip)]
+    pub(crate) usage: Option<Usage>,
+}
+
+/// How many cores were at work, on average.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Usage {
+    /// For the program and the processes that it started.
+    pub(crate) own: f64,
+    /// For all others.
+    pub(crate) others: f64,
 }
 
 /// The rounds of one program, in the order in which they were run.
@@ -40,6 +52,12 @@ impl Rounds {
         median(self.rates().into_iter().zip(other.rates()).map(|(a, b)| a / b).collect())
     }
 
+    /// How many cores worked for the program: the median of its rounds.
+    pub(crate) fn cores_used(&self) -> Option<f64> {
+        let used: Vec<f64> = self.0.iter().filter_map(|round| Some(round.usage?.own)).collect();
+        (!used.is_empty()).then(|| median(used))
+    }
+
     /// Episodes begun per thousand steps, over all rounds.
     pub(crate) fn resets_per_thousand(&self) -> f64 {
         let steps: u64 = self.0.iter().map(|round| round.steps).sum();
@@ -64,9 +82,8 @@ mod tests {
     use super::*;
 
     fn rounds(rates: &[u64]) -> Rounds {
-        Rounds(
-            rates.iter().map(|&rate| Round { steps: 2 * rate, seconds: 2.0, resets: 3 }).collect(),
-        )
+        let round = |&rate| Round { steps: 2 * rate, seconds: 2.0, resets: 3, usage: None };
+        Rounds(rates.iter().map(round).collect())
     }
 
     #[test]

@@ -14,13 +14,15 @@ const LEAST_OVER_ENVPOOL: f64 = 10.0;
 const LEAST_OVER_ONE_CORE: f64 = 1.9;
 /// Most bytes per environment.
 const MOST_BYTES: u64 = 1_000_000;
+/// Cores that others may use without shifting the figures much.
+const NOTICEABLE: f64 = 0.1;
 
 /// What was measured so far.
 #[derive(Debug)]
 pub(super) struct Section {
     rounds: u32,
-    /// How busy the machine was before.
-    load: Option<f64>,
+    /// Cores that were at work for other programs, round by round.
+    others: Vec<f64>,
     speed_rows: Vec<Vec<String>>,
     memory_rows: Vec<Vec<String>>,
     bars: Vec<Vec<String>>,
@@ -29,8 +31,8 @@ pub(super) struct Section {
 impl Section {
     /// Without results yet.
     pub(super) fn new(rounds: u32) -> Self {
-        let (speed_rows, memory_rows, bars) = (vec![], vec![], vec![]);
-        Self { rounds, load: machine::load(), speed_rows, memory_rows, bars }
+        let (others, speed_rows, memory_rows, bars) = (vec![], vec![], vec![], vec![]);
+        Self { rounds, others, speed_rows, memory_rows, bars }
     }
 
     /// Adds the programs' speeds in the environment `id`, and what they say of the bars.
@@ -39,6 +41,7 @@ impl Section {
             speeds.iter().find(|speed| speed.who == who && speed.cores == cores)
         };
         for speed in &speeds {
+            self.others.extend(speed.rounds.0.iter().filter_map(|round| Some(round.usage?.others)));
             let (least, most) = speed.rounds.spread();
             let ours = find(Who::Ours, speed.cores).filter(|_| speed.who != Who::Ours);
             let ratio = ours.map(|ours| times(ours.rounds.over(&speed.rounds)));
@@ -49,6 +52,7 @@ impl Section {
                 speed.envs.to_string(),
                 grouped(speed.rounds.median()),
                 format!("{}–{}", grouped(least), grouped(most)),
+                speed.rounds.cores_used().map(|used| format!("{used:.2}")).unwrap_or_default(),
                 format!("{:.1}", speed.rounds.resets_per_thousand()),
                 ratio.unwrap_or_default(),
             ]);
@@ -94,6 +98,7 @@ impl Section {
             "envs",
             "steps/s",
             "least–most",
+            "cores used",
             "resets per 1,000 steps",
             "rl755 over it",
         ];
@@ -114,22 +119,20 @@ impl Section {
     }
 
     fn introduction(&self) -> String {
-        let load = self.load.map_or_else(String::new, |load| {
-            format!("Load average of the minute before: {load:.1}.\n")
-        });
         let commit = machine::commit().map_or_else(String::new, |commit| format!(" ({commit})"));
         let held = match machine::cores(1) {
             Some(_) => "held to the same cores with `taskset`",
             None => "not held to cores, for want of `taskset`",
         };
         format!(
-            "`cargo xtask bench env`, {date}.\n\
-             {machine}; rl755 {version}{commit}, EnvPool {envpool}, Gymnasium {gymnasium}, pygame \
-             {pygame}, Box2D {box2d}.\n{load}\n\
-             {rounds} rounds of each program, one program after another, {held}. Random actions \
-             (CarRacing\nholds each for 8 steps), observations returned, ended episodes reset within \
-             the time measured.\n`envs` are stepped together; Gymnasium has one environment in a \
-             process, and a process for each core.\n",
+            "Written by `cargo xtask bench env` on {date}, on {machine}.\n\
+             rl755 {version}{commit}, EnvPool {envpool}, Gymnasium {gymnasium}, pygame {pygame}, \
+             Box2D {box2d}.\n{others}\n\
+             {rounds} rounds of each program, one program after another, {held}.\n\
+             Random actions, in CarRacing each held for 8 steps; observations returned; ended \
+             episodes reset within\nthe time measured. `envs` are stepped together; Gymnasium has one \
+             in a process, and a process for each\ncore. EnvPool's CarRacing looks different from \
+             Gymnasium's, ours does not.\n",
             date = machine::today(),
             machine = machine::description(),
             version = env!("CARGO_PKG_VERSION"),
@@ -137,8 +140,23 @@ impl Section {
             gymnasium = python::GYMNASIUM.version("gymnasium"),
             pygame = python::GYMNASIUM.version("pygame"),
             box2d = python::GYMNASIUM.version("box2d"),
+            others = self.others(),
             rounds = self.rounds,
         )
+    }
+
+    /// How much of the machine others had, in a line.
+    fn others(&self) -> String {
+        if self.others.is_empty() {
+            return String::new();
+        }
+        let cores = self.others.iter().sum::<f64>() / self.others.len() as f64;
+        let warning = if cores < NOTICEABLE {
+            ""
+        } else {
+            ": **steps/s are too low,\nand two cores cannot be compared with one**"
+        };
+        format!("Other programs kept {cores:.1} cores busy meanwhile{warning}.\n")
     }
 }
 
@@ -164,10 +182,12 @@ fn megabytes(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::rates::{Round, Rounds};
+    use crate::bench::rates::{Round, Rounds, Usage};
 
     fn speed(who: Who, cores: usize, rate: u64) -> Speed {
-        let rounds = Rounds(vec![Round { steps: rate, seconds: 1.0, resets: rate / 1000 }; 3]);
+        let usage = Some(Usage { own: 0.95, others: 0.25 });
+        let rounds =
+            Rounds(vec![Round { steps: rate, seconds: 1.0, resets: rate / 1000, usage }; 3]);
         Speed { who, cores, envs: 16 * cores, rounds }
     }
 
@@ -192,8 +212,9 @@ mod tests {
     #[test]
     fn speeds_and_bars_become_tables() {
         let text = section(BARRED, 38_000);
-        let row = [BARRED, "EnvPool", "1", "16", "1,600", "1,600–1,600", "0.6", "12.5 ×"];
+        let row = [BARRED, "EnvPool", "1", "16", "1,600", "1,600–1,600", "0.95", "0.6", "12.5 ×"];
         assert_eq!(line(&text, "| CarRacing-v3 | EnvPool"), row);
+        assert!(text.contains("Other programs kept 0.2 cores busy"), "{text}");
         let bar = ["two cores over one", "≥ 1.9 ×", "1.90 ×", "yes"];
         assert_eq!(line(&text, "| two cores"), bar);
         assert_eq!(line(&section(BARRED, 37_000), "| two cores")[3], "no");
