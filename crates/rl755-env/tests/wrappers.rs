@@ -427,8 +427,8 @@ fn misfits_are_refused_with_a_reason() {
         "ResizeObservation cannot wrap Pattern-v0: 64×0 pixels are no size",
     );
     check(
-        ResizeObservation::new(Pattern::new(4000, 4000), [63, 63]),
-        "ResizeObservation cannot wrap Pattern-v0: 4000×4000 pixels are too many",
+        ResizeObservation::new(Pattern::new(5000, 4001), [63, 63]),
+        "ResizeObservation cannot wrap Pattern-v0: 5000×4001 pixels are too many",
     );
     let space = cartpole().spec().observation_space.to_string();
     let reason = format!("its observations, {space}, are no frames");

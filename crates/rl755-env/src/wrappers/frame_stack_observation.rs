@@ -68,6 +68,12 @@ impl<E: Env> FrameStackObservation<E> {
 fn push<T: Copy>(stack: &mut [T], latest: &[T], [group, stacked]: [usize; 2]) {
     // All at once: what moves in from the next group is written over.
     stack.copy_within(group.., 0);
+    if group == 1 {
+        // Grey frames: single bytes are not worth a call to copy each.
+        let last = stack[stacked - 1..].iter_mut().step_by(stacked);
+        last.zip(latest).for_each(|(to, from)| *to = *from);
+        return;
+    }
     for (to, from) in stack.chunks_exact_mut(stacked).zip(latest.chunks_exact(group)) {
         to[stacked - group..].copy_from_slice(from);
     }

@@ -21,7 +21,7 @@ impl<E: Env> ResizeObservation<E> {
     /// Resizes the frames of `env` to `[height, width]` in pixels; channels stay as they are.
     ///
     /// # Errors
-    /// When its observations are no frames, the new size is 0, or the old one beyond 8 million
+    /// When its observations are no frames, the new size is 0, or the old one beyond 16 million
     /// pixels.
     pub fn new(env: E, size: [usize; 2]) -> Result<Self, EnvError> {
         let misfit = |reason: String| Err(misfit("ResizeObservation", env.spec(), reason));
