@@ -9,7 +9,7 @@ use super::{
     },
     SIZE,
     camera::{WINDOW_HEIGHT, WINDOW_WIDTH},
-    digits::{COLUMNS, GRID, Glyph},
+    digits::{COLUMNS, GRID, SCORE_HEIGHT, SCORE_TOP, score_glyphs},
     level,
 };
 
@@ -18,12 +18,6 @@ const PLACE: f64 = WINDOW_WIDTH / 40.0;
 /// And this many high.
 const STEP: f64 = WINDOW_HEIGHT / 40.0;
 
-/// Middle of the score and its height, in pixels of the window (y down).
-pub(super) const SCORE_CENTER: f32 = 60.0;
-pub(super) const SCORE_TOP: f32 = 731.7;
-pub(super) const SCORE_HEIGHT: f32 = 31.5;
-/// Pixels of the window between two characters.
-pub(super) const SCORE_GAP: f32 = 4.4;
 /// Columns and rows of the picture that the score can take.
 const SCORE_COLUMNS: usize = 12;
 const SCORE_FIRST_ROW: usize = 87;
@@ -178,11 +172,8 @@ fn write_score(score: f64, text: &mut String) {
 /// The score's part of the picture, in grey.
 fn score_pixels(text: &str) -> [[u8; SCORE_COLUMNS]; SCORE_ROWS] {
     let scale = [(96.0 / WINDOW_WIDTH) as f32, (96.0 / WINDOW_HEIGHT) as f32];
-    let glyphs = || text.chars().map(Glyph::of);
-    let width: f32 = glyphs().map(|glyph| glyph.width + SCORE_GAP).sum::<f32>() - SCORE_GAP;
-    let mut left = SCORE_CENTER - width / 2.0;
     let mut ink = [[0.0; SCORE_COLUMNS]; SCORE_ROWS];
-    for glyph in glyphs() {
+    for (glyph, left) in score_glyphs(text) {
         let field = [glyph.width / COLUMNS as f32, SCORE_HEIGHT / GRID as f32];
         for row in 0..GRID {
             let top = (SCORE_TOP + row as f32 * field[1]) * scale[1] - SCORE_FIRST_ROW as f32;
@@ -198,7 +189,6 @@ fn score_pixels(text: &str) -> [[u8; SCORE_COLUMNS]; SCORE_ROWS] {
                 }
             }
         }
-        left += glyph.width + SCORE_GAP;
     }
     ink.map(|line| line.map(|ink| level(255.0 * ink)))
 }

@@ -11,9 +11,9 @@ use super::{
     super::{scene::Scene, track::PLAYFIELD},
     camera::Camera,
     car_outline::draw_car,
-    digits::{COLUMNS, GRID, Glyph},
+    digits::{COLUMNS, GRID, Glyph, SCORE_HEIGHT, SCORE_TOP, score_glyphs},
     landscape::{GRASS_SIZE, SQUARES},
-    panel::{SCORE_CENTER, SCORE_GAP, SCORE_HEIGHT, SCORE_TOP, bars, score_text},
+    panel::{bars, score_text},
 };
 use crate::RgbFrame;
 
@@ -78,10 +78,7 @@ fn draw_panel(canvas: &mut Canvas, scene: &Scene<'_>) {
 }
 
 fn draw_score(canvas: &mut Canvas, text: &str) {
-    let glyphs = || text.chars().map(Glyph::of);
-    let width: f32 = glyphs().map(|glyph| glyph.width + SCORE_GAP).sum::<f32>() - SCORE_GAP;
-    let mut left = SCORE_CENTER - width / 2.0;
-    for glyph in glyphs() {
+    for (glyph, left) in score_glyphs(text) {
         for y in SCORE_TOP as i32..=(SCORE_TOP + SCORE_HEIGHT) as i32 {
             let row = (y as f32 + 0.5 - SCORE_TOP) / SCORE_HEIGHT * GRID as f32;
             for x in left as i32..=(left + glyph.width) as i32 {
@@ -90,7 +87,6 @@ fn draw_score(canvas: &mut Canvas, text: &str) {
                 canvas.blend([x, y], [255; 3], (ink.clamp(0.0, 1.0) * 255.0) as i32);
             }
         }
-        left += glyph.width + SCORE_GAP;
     }
 }
 
