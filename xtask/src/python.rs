@@ -19,10 +19,17 @@ pub(crate) struct PythonEnvironment {
     packages: &'static [&'static str],
 }
 
-/// Gymnasium with its drawing, and the CMA-ES that ours is compared with.
+/// Gymnasium with its drawing and resizing, and the CMA-ES that ours is compared with.
 pub(crate) const GYMNASIUM: PythonEnvironment = PythonEnvironment {
     name: "rl",
-    packages: &["gymnasium==1.4.0", "box2d==2.3.10", "pygame==2.6.1", "numpy", "cma"],
+    packages: &[
+        "gymnasium==1.4.0",
+        "box2d==2.3.10",
+        "pygame==2.6.1",
+        "opencv-python-headless==4.13.0.92",
+        "numpy",
+        "cma",
+    ],
 };
 
 /// EnvPool. On its own, as its requirements must not change the environment that golden data are

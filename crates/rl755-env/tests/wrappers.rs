@@ -21,6 +21,15 @@ struct Golden {
     statistics: Vec<(f64, u32)>,
     films: Vec<(String, Vec<String>)>,
     every_grey: String,
+    resized: Vec<Resized>,
+}
+
+/// A small frame of the pattern in another size.
+#[derive(Deserialize)]
+struct Resized {
+    from: [usize; 2],
+    to: [usize; 2],
+    levels: Vec<u8>,
 }
 
 /// Two episodes of a stack of wrappers, the second without a seed.
@@ -219,6 +228,21 @@ fn wrapped_frames_are_gymnasium_s_byte_for_byte() {
             let ObservationBuffer::U8(ours) = ours else { panic!("{what}: not bytes") };
             assert_eq!(&hash(ours), theirs, "{what}");
         });
+    }
+}
+
+#[test]
+fn frames_of_any_size_are_within_a_level_of_gymnasium_s() {
+    for Resized { from, to, levels } in golden().resized {
+        let mut env = ResizeObservation::new(Pattern::new(from[0], from[1]), to).unwrap();
+        let mut ours = vec![0; levels.len()];
+        env.reset(Some(5), ObservationMut::U8(&mut ours)).unwrap();
+        let differences: Vec<u8> = ours.iter().zip(&levels).map(|(a, b)| a.abs_diff(*b)).collect();
+        assert!(differences.iter().all(|&d| d <= 1), "{from:?} to {to:?}: {differences:?}");
+        // OpenCV rounds its weights where frames grow, and halves by chance where they shrink.
+        let allowed = if to[0] > from[0] { levels.len() / 5 } else { levels.len() / 50 };
+        let differing = differences.iter().filter(|&&d| d > 0).count();
+        assert!(differing <= allowed, "{from:?} to {to:?}: {differing} of {}", levels.len());
     }
 }
 

@@ -1,4 +1,4 @@
-//! Environments around other environments, named as Gymnasium's wrappers are.
+//! Environments around other environments, named as Gymnasium's wrappers where it has them.
 //!
 //! Each is an [`Env`](crate::Env) over any other, so they stack in any order. The outermost one's
 //! spec says what the whole stack takes and gives; pictures for people come from the innermost.

@@ -8,7 +8,8 @@ use crate::{Env, EnvError, EnvSpec, ObservationMut, RgbFrame, Space, Step};
 ///
 /// Smaller frames are those of OpenCV's `INTER_AREA`, which Gymnasium's wrapper uses, but for means
 /// exactly between two levels at ratios such as 96 to 60, where OpenCV's rounding is left to chance.
-/// Larger ones differ by at most one level, for OpenCV counts areas in steps of 1/2048.
+/// Larger ones differ by at most one level, for OpenCV counts areas in steps of 1/2048. Where one
+/// side grows and the other shrinks, OpenCV goes by area on neither; this does on both.
 #[derive(Debug)]
 pub struct ResizeObservation<E> {
     env: E,

@@ -189,6 +189,12 @@ def every_grey():
     return fnv(np.frombuffer(bytes(state), np.uint8))
 
 
+def resized(height, width, to):
+    """The first frame of seed 5, in another size."""
+    frame, _ = ResizeObservation(Pattern(height, width), to).reset(seed=5)
+    return {"from": [height, width], "to": to, "levels": frame.ravel().tolist()}
+
+
 golden = {
     "made_by": f"gymnasium {gymnasium.__version__}, opencv {cv2.__version__}",
     "cartpole": [play(name, make, numbers) for name, make in CARTPOLE.items()],
@@ -196,6 +202,13 @@ golden = {
     "statistics": statistics(),
     "films": recorded(),
     "every_grey": every_grey(),
+    "resized": [
+        resized(8, 6, (12, 9)),
+        resized(9, 9, (18, 27)),
+        resized(20, 16, (8, 7)),
+        resized(15, 13, (12, 10)),
+        resized(21, 16, (1, 1)),
+    ],
 }
 path = pathlib.Path(__file__).with_suffix(".json")
 path.write_text(json.dumps(golden) + "\n")
