@@ -368,6 +368,40 @@ fn wrapped_environments_keep_the_promises_of_env() {
     check_env(&mut RecordEpisodeStatistics::new(cartpole())).unwrap();
 }
 
+/// Every wrapper, around any environment that it fits.
+const WRAPPERS: [fn(Box<dyn Env>) -> Result<Box<dyn Env>, EnvError>; 9] = [
+    |env| Ok(Box::new(TimeLimit::new(env, 7))),
+    |env| Ok(Box::new(ResizeObservation::new(env, [5, 4])?)),
+    |env| Ok(Box::new(GrayscaleObservation::new(env)?)),
+    |env| Ok(Box::new(FrameStackObservation::new(env, 2)?)),
+    |env| Ok(Box::new(RepeatAction::new(env, 2)?)),
+    |env| Ok(Box::new(ScaleReward::new(env, -0.5)?)),
+    |env| Ok(Box::new(ClipReward::new(env, 0.0, 1.0)?)),
+    |env| Ok(Box::new(RecordEpisodeStatistics::new(env))),
+    |env| Ok(Box::new(RecordFrames::new(env, 2, |_| Ok(()))?)),
+];
+
+#[test]
+fn wrappers_stack_in_any_order() {
+    let mut stacks = 0;
+    for a in WRAPPERS {
+        for b in WRAPPERS {
+            for c in WRAPPERS {
+                let bare: [Box<dyn Env>; 2] = [cartpole(), Box::new(Pattern::new(8, 6))];
+                for env in bare {
+                    let Ok(mut env) = a(env).and_then(b).and_then(c) else { continue };
+                    check_env(&mut env).unwrap();
+                    stacks += 1;
+                }
+            }
+        }
+    }
+    // All but the two for frames fit CartPole. Frames are made grey once, and not after stacking:
+    // never, first, second or third.
+    let over_frames = 8 * 8 * 8 + 8 * 8 + 7 * 8 + 7 * 7;
+    assert_eq!(stacks, 7 * 7 * 7 + over_frames);
+}
+
 #[test]
 fn car_racing_can_be_wrapped_by_everything_at_once() {
     let env = EnvRegistry::with_builtin().make("CarRacing-v3").unwrap();
