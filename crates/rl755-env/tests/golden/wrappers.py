@@ -3,8 +3,8 @@
 Needs gymnasium 1.4.0, numpy 2.4 and opencv-python-headless 4.13. Gymnasium's RecordVideo runs with
 a stand-in for moviepy that keeps the frames instead of writing a film.
 
-`Pattern` below is written again in tests/wrappers.rs, where `build` has the same stacks by name.
-Observations of frames are stored as 64-bit FNV-1a hashes, with the axes in our order.
+`Pattern` below is written again in tests/wrappers/pattern.rs, and tests/wrappers/gymnasium.rs has
+the same stacks by name. Observations of frames are stored as 64-bit FNV-1a hashes, with the axes in our order.
 """
 
 import json
