@@ -29,6 +29,12 @@ pub(super) struct Programs {
     envpool: PathBuf,
 }
 
+/// Programs that wait for their rounds.
+#[derive(Debug)]
+pub(super) struct Race {
+    running: Vec<(Contestant, Speed)>,
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct MemoryAnswer {
@@ -47,30 +53,21 @@ impl Programs {
         })
     }
 
-    /// Runs the rounds of all programs that have the environment `id`, on one core and on more.
-    pub(super) fn race(&self, id: &str, plan: Plan) -> anyhow::Result<Vec<Speed>> {
+    /// Starts all programs that have the environment `id`, on one core and on more.
+    pub(super) fn start(&self, id: &str, plan: Plan) -> anyhow::Result<Race> {
         let mut running = Vec::new();
         for cores in 1..=plan.most_cores {
             for who in [Who::Ours, Who::EnvPool, Who::Gymnasium] {
-                let envs = match who {
-                    Who::Gymnasium => cores,
-                    Who::Ours | Who::EnvPool => cores * plan.envs_per_core,
-                };
+                let envs = plan.envs(who, cores);
                 let mut command = self.command(who, "rounds", id, machine::cores(cores).as_deref());
                 command.args([envs, cores, plan.hold].map(|number| number.to_string()));
-                if let Some(mut contestant) = Contestant::start(command)? {
-                    contestant.round(WARM_UP)?;
+                if let Some(contestant) = Contestant::start(command)? {
                     running
                         .push((contestant, Speed { who, cores, envs, rounds: Rounds::default() }));
                 }
             }
         }
-        for _ in 0..plan.rounds {
-            for (contestant, speed) in &mut running {
-                speed.rounds.0.push(contestant.round(plan.seconds)?);
-            }
-        }
-        Ok(running.into_iter().map(|(_, speed)| speed).collect())
+        Ok(Race { running })
     }
 
     /// What an environment of each program adds to its process.
@@ -107,5 +104,25 @@ impl Programs {
         let id = id.split(':').next().unwrap_or(id);
         python::for_numbers(&mut command).arg(&self.peers).args([mode, peer, id]);
         command
+    }
+}
+
+impl Race {
+    /// Whether there is anything to compare ours with.
+    pub(super) fn has_peer(&self) -> bool {
+        self.running.iter().any(|(_, speed)| speed.who != Who::Ours)
+    }
+
+    /// Runs `rounds` of `seconds`, one program after another in each.
+    pub(super) fn run(mut self, rounds: u32, seconds: f64) -> anyhow::Result<Vec<Speed>> {
+        for (contestant, _) in &mut self.running {
+            contestant.round(WARM_UP)?;
+        }
+        for _ in 0..rounds {
+            for (contestant, speed) in &mut self.running {
+                speed.rounds.0.push(contestant.round(seconds)?);
+            }
+        }
+        Ok(self.running.into_iter().map(|(_, speed)| speed).collect())
     }
 }
