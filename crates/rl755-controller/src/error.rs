@@ -69,8 +69,8 @@ pub enum ControllerError {
         /// What is wrong.
         reason: String,
     },
-    /// The environment's observations are no pictures.
-    #[error("{env} has no frames to film: an observation is {space}")]
+    /// The environment draws no pictures, and its observations are none.
+    #[error("{env} has no frames to film: it draws none, and an observation is {space}")]
     NoFrames {
         /// The environment's id.
         env: String,

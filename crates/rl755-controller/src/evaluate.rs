@@ -8,20 +8,14 @@ use std::{
 
 use rayon::prelude::*;
 use rl755_data::PolicyRegistry;
-use rl755_env::{ObservationBuffer, ObservationRef, Space};
+use rl755_env::{Env, EnvError, ObservationBuffer, ObservationRef, RgbFrame};
 use rl755_run::{Input, ModelIdentity, SettingError, derive_seed};
 use serde::{Deserialize, Serialize};
 
 use crate::{
     Controller, ControllerError, ControllerRun, Episode, EpisodeEnd, EpisodeLimits, EpisodeTask,
-    Resources, Rollouts, Scores, StageContext, TrackSet, WorldModel, video::Video,
+    Resources, Rollouts, Scores, StageContext, TrackSet, WorldModel, video::Film,
 };
-
-/// A pixel of a 96 × 96 frame becomes a square of this many in a video.
-const VIDEO_SCALE: usize = 4;
-
-/// CarRacing simulates 50 steps a second.
-const FRAMES_PER_SECOND: f64 = 50.0;
 
 /// How many episodes are played, and on which tracks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -122,8 +116,8 @@ impl<'a> Player<'a> {
     /// Plays the evaluation's first episode again and writes it to `path` as a WebM video.
     ///
     /// # Errors
-    /// As [`evaluate`](Self::evaluate), and when observations are no frames, or the file cannot be
-    /// written; there is none then.
+    /// As [`evaluate`](Self::evaluate), and when the environment draws no pictures and its
+    /// observations are none, or the file cannot be written; there is none then.
     pub fn film(
         &self,
         config: &EvaluateConfig,
@@ -132,28 +126,13 @@ impl<'a> Player<'a> {
     ) -> Result<Episode, ControllerError> {
         let alone = Resources { batch: 1, threads: 1, groups: 1 };
         let mut rollouts = self.rollouts(config, context, alone, 1)?;
-        let spec = rollouts.spec();
-        let Space::Image { height, width, channels } = spec.observation_space else {
-            let (env, space) = (spec.id.clone(), spec.observation_space.to_string());
-            return Err(ControllerError::NoFrames { env, space });
-        };
-        let mut video = Video::new([height, width], VIDEO_SCALE, FRAMES_PER_SECOND);
-        let mut filmed = Ok(());
+        let mut film = Film::new(rollouts.spec());
         let task = self.task(TrackSet::Test.seed(config.seed, 0));
-        let mut watch = |observation: ObservationRef<'_>| {
-            let ObservationRef::U8(pixels) = observation else { return };
-            let rgb: Vec<u8> = match channels {
-                // A grey frame fills all three channels.
-                1 => pixels.iter().flat_map(|&grey| [grey; 3]).collect(),
-                _ => pixels.to_vec(),
-            };
-            if filmed.is_ok() {
-                filmed = video.push(&rgb);
-            }
+        let mut watch = |picture: Option<RgbFrame>, observation: ObservationRef<'_>| {
+            film.add(picture, observation);
         };
         let episode = rollouts.play_watched(task, &mut watch, context.interrupt)?;
-        filmed?;
-        video.write(path)?;
+        film.write(path)?;
         Ok(episode)
     }
 
@@ -181,30 +160,95 @@ impl<'a> Player<'a> {
     }
 }
 
-/// Scores of the policy called `policy` in `environment`, on the tracks that a controller is
-/// evaluated on.
-///
-/// # Errors
-/// When a name is unknown, the environment fails, or a stop was asked for.
-pub fn evaluate_policy(
-    policy: &str,
-    environment: &str,
-    policies: &PolicyRegistry,
-    config: &EvaluateConfig,
-    context: &StageContext<'_>,
-) -> Result<Scores, ControllerError> {
-    config.check()?;
-    let done = AtomicU64::new(0);
-    let spec = context.environments.make(environment)?.spec().clone();
-    policies.make(policy, &spec.action_space, 0)?;
-    let play = |index: u64| -> Result<Episode, ControllerError> {
-        let mut env = context.environments.make(environment)?;
+/// A policy by name in an environment, ready to play on the tracks that controllers are evaluated
+/// on.
+#[derive(Clone, Copy)]
+pub struct PolicyPlayer<'a> {
+    policy: &'a str,
+    environment: &'a str,
+    policies: &'a PolicyRegistry,
+}
+
+impl<'a> PolicyPlayer<'a> {
+    /// The policy called `policy` in `environment`.
+    ///
+    /// # Errors
+    /// When a name is unknown, or the policy cannot act in that environment.
+    pub fn new(
+        policy: &'a str,
+        environment: &'a str,
+        policies: &'a PolicyRegistry,
+        context: &StageContext<'_>,
+    ) -> Result<Self, ControllerError> {
+        let env = context.environments.make(environment)?;
+        policies.make(policy, &env.spec().action_space, 0)?;
+        Ok(Self { policy, environment, policies })
+    }
+
+    /// What acts, as [`Scores`] name it.
+    pub fn subject(&self) -> String {
+        format!("policy {}", self.policy)
+    }
+
+    /// Plays `config.episodes` episodes.
+    ///
+    /// # Errors
+    /// When the environment fails, or a stop was asked for.
+    pub fn evaluate(
+        &self,
+        config: &EvaluateConfig,
+        context: &StageContext<'_>,
+    ) -> Result<Scores, ControllerError> {
+        config.check()?;
+        let done = AtomicU64::new(0);
+        let play = |index| {
+            let episode = self.play(config, context, index, &mut |_, _| Ok(()))?;
+            let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+            context.progress.set(done, config.episodes as u64);
+            Ok(episode)
+        };
+        let indices = (0..config.episodes as u64).into_par_iter();
+        let episodes = indices.map(play).collect::<Result<Vec<_>, ControllerError>>()?;
+        let spec = context.environments.make(self.environment)?.spec().clone();
+        Ok(Scores::new(self.subject(), &spec, episodes))
+    }
+
+    /// Plays the evaluation's first episode again and writes it to `path` as a WebM video.
+    ///
+    /// # Errors
+    /// As [`Player::film`].
+    pub fn film(
+        &self,
+        config: &EvaluateConfig,
+        context: &StageContext<'_>,
+        path: &Path,
+    ) -> Result<Episode, ControllerError> {
+        let mut film = Film::new(context.environments.make(self.environment)?.spec());
+        let episode = self.play(config, context, 0, &mut |env, observation| {
+            film.add(env.render()?, observation);
+            Ok(())
+        })?;
+        film.write(path)?;
+        Ok(episode)
+    }
+
+    /// Plays episode `index` and shows every state to `watch`.
+    fn play(
+        &self,
+        config: &EvaluateConfig,
+        context: &StageContext<'_>,
+        index: u64,
+        watch: &mut dyn FnMut(&mut dyn Env, ObservationRef<'_>) -> Result<(), EnvError>,
+    ) -> Result<Episode, ControllerError> {
+        let mut env = context.environments.make(self.environment)?;
+        let spec = env.spec().clone();
         let seed = derive_seed(config.seed, "policy", index);
-        let mut policy = policies.make(policy, &spec.action_space, seed)?;
+        let mut policy = self.policies.make(self.policy, &spec.action_space, seed)?;
         let mut observation = ObservationBuffer::zeros(&spec.observation_space, 1);
         let mut action = vec![0.0; spec.action_space.width()];
         let seed = TrackSet::Test.seed(config.seed, index);
         env.reset(Some(seed), observation.as_mut())?;
+        watch(&mut *env, observation.as_ref())?;
         let mut episode = Episode { seed, score: 0.0, steps: 0, end: EpisodeEnd::Horizon };
         while config.horizon.is_none_or(|horizon| episode.steps < horizon) {
             if context.interrupt.is_raised() {
@@ -212,6 +256,7 @@ pub fn evaluate_policy(
             }
             policy.act(observation.as_ref(), &mut action);
             let step = env.step(&action, observation.as_mut())?;
+            watch(&mut *env, observation.as_ref())?;
             episode.score += step.reward;
             episode.steps += 1;
             if step.done() {
@@ -220,11 +265,6 @@ pub fn evaluate_policy(
                 break;
             }
         }
-        let done = done.fetch_add(1, Ordering::Relaxed) + 1;
-        context.progress.set(done, config.episodes as u64);
         Ok(episode)
-    };
-    let indices = (0..config.episodes as u64).into_par_iter();
-    let episodes = indices.map(play).collect::<Result<Vec<_>, _>>()?;
-    Ok(Scores::new(format!("policy {policy}"), &spec, episodes))
+    }
 }

@@ -46,7 +46,7 @@ pub use controller::{Controller, ControllerInputs};
 pub use controller_registry::{ControllerArchitecture, ControllerRegistry};
 pub use episode::{Episode, EpisodeEnd, EpisodeLimits, TrackSet};
 pub use error::ControllerError;
-pub use evaluate::{EvaluateConfig, Player, evaluate_policy};
+pub use evaluate::{EvaluateConfig, Player, PolicyPlayer};
 pub use evaluation::Evaluation;
 pub use linear_controller::{LinearConfig, LinearController};
 pub use rollouts::{EpisodeTask, Rollouts};

@@ -1,7 +1,7 @@
 //! One group of environments playing episodes in step.
 
 use ndarray::{Array2, ArrayView2};
-use rl755_env::{ObservationBuffer, ObservationRef, VectorEnv};
+use rl755_env::{ObservationBuffer, VectorEnv};
 use rl755_sequence::Session;
 
 use crate::{
@@ -47,7 +47,7 @@ impl<'a> RolloutGroup<'a> {
         Self { envs, setting, queue, session: None, rows: Vec::new(), observations, watch: None }
     }
 
-    /// Shows every observation of the first row to `watch`.
+    /// Shows every state of the first row to `watch`.
     pub(crate) fn watched(mut self, watch: &'a mut Watch<'a>) -> Self {
         self.watch = Some(watch);
         self
@@ -86,6 +86,7 @@ impl<'a> RolloutGroup<'a> {
     fn step(&mut self) -> Result<(), ControllerError> {
         let (world_model, controller, _) = self.setting;
         self.gather();
+        self.show(0)?;
         let latents = world_model.encoder.model.encode(self.observations.as_ref())?.mean;
         let width = self.envs.spec().action_space.width();
         let mut actions = Array2::zeros((self.rows.len(), width)); // [row, action]
@@ -130,15 +131,15 @@ impl<'a> RolloutGroup<'a> {
             // Both are made from the same space.
             _ => unreachable!("observations of one space have one element type"),
         }
-        self.show(0);
     }
 
-    /// Shows the observation of `env` to the watcher, if there is one.
-    fn show(&mut self, env: usize) {
+    /// Shows the state of `env` to the watcher, if there is one.
+    fn show(&mut self, env: usize) -> Result<(), ControllerError> {
         if let Some(watch) = &mut self.watch {
-            let observation: ObservationRef<'_> = self.envs.observation(env);
-            watch(observation);
+            let picture = self.envs.render_at(env)?;
+            watch(picture, self.envs.observation(env));
         }
+        Ok(())
     }
 
     /// Hands in the episodes that are over, and begins others or gives up their rows.
@@ -152,7 +153,7 @@ impl<'a> RolloutGroup<'a> {
             let row = &self.rows[index];
             let env = row.env;
             done(row.task, row.episode.clone());
-            self.show(env);
+            self.show(env)?;
             let Some((task, next)) = self.queue.take() else { continue };
             self.rows[index] = Row::new(task, next, env);
             self.envs.reset_at(env, Some(next.seed))?;

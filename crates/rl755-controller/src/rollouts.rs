@@ -8,7 +8,7 @@ use std::{
     },
 };
 
-use rl755_env::{EnvRegistry, EnvSpec, ObservationRef, VectorEnv};
+use rl755_env::{EnvRegistry, EnvSpec, ObservationRef, RgbFrame, VectorEnv};
 use rl755_run::{Interrupt, panic_message};
 
 use crate::{
@@ -25,8 +25,9 @@ pub struct EpisodeTask<'a> {
     pub seed: u64,
 }
 
-/// What is called with each frame an episode's actions are chosen from, and the one it ends on.
-pub(crate) type Watch<'a> = dyn FnMut(ObservationRef<'_>) + Send + 'a;
+/// What is called with each state an episode's actions are chosen in, and the one it ends on: its
+/// picture for people, where there is one, and its observation.
+pub(crate) type Watch<'a> = dyn FnMut(Option<RgbFrame>, ObservationRef<'_>) + Send + 'a;
 
 /// Environments, reused from call to call, in which a controller plays through a world model.
 ///
@@ -141,7 +142,7 @@ impl<'a> Rollouts<'a> {
         episodes.filter(|e| e.len() == tasks.len()).ok_or(ControllerError::Interrupted)
     }
 
-    /// Plays one episode and shows every observation, the last one included, to `watch`.
+    /// Plays one episode and shows every state, the last one included, to `watch`.
     pub(crate) fn play_watched(
         &mut self,
         task: EpisodeTask<'_>,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use rl755_controller::{
-    ControllerError, ControllerRun, EvaluateConfig, Evaluation, Player, evaluate_policy,
+    ControllerError, ControllerRun, EvaluateConfig, Evaluation, Player, PolicyPlayer,
 };
 use rl755_run::Outcome;
 
@@ -49,7 +49,7 @@ pub struct Evaluate {
     #[arg(long, value_name = "DIR")]
     out_dir: PathBuf,
     /// Film the first episode, as WebM, which browsers play
-    #[arg(long, value_name = "FILE.webm", conflicts_with = "policy", value_parser = webm)]
+    #[arg(long, value_name = "FILE.webm", value_parser = webm)]
     video: Option<PathBuf>,
     /// Environments stepped together. The results do not depend on it
     #[arg(long, default_value_t = 32, value_name = "N", value_parser = count)]
@@ -106,14 +106,13 @@ impl Evaluate {
                 (evaluation, player.evaluate(&config, &context)?)
             }
             (None, Some(policy)) => {
-                let policies = &plugins.policies;
                 let environment = self.environment.as_deref().unwrap_or("CarRacing-v3");
-                // Wrong names are told before anything is written.
-                let spec = plugins.environments.make(environment)?.spec().clone();
-                policies.make(policy, &spec.action_space, 0)?;
-                let evaluation = begin(&format!("policy {policy}"), environment, vec![])?;
-                let scores = evaluate_policy(policy, environment, policies, &config, &context)?;
-                (evaluation, scores)
+                let player = PolicyPlayer::new(policy, environment, &plugins.policies, &context)?;
+                let evaluation = begin(&player.subject(), environment, vec![])?;
+                if let Some(video) = &self.video {
+                    player.film(&config, &context, video)?;
+                }
+                (evaluation, player.evaluate(&config, &context)?)
             }
             (None, None) => bail!("give --controller DIR, or --policy NAME to score a policy"),
         };

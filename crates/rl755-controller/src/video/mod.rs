@@ -4,6 +4,7 @@
 //! only a C compiler, encodes the frames. Each stands alone: a player can jump to any.
 
 mod ebml;
+mod film;
 mod vp8;
 
 use std::{
@@ -12,6 +13,8 @@ use std::{
 };
 
 use rl755_run::AtomicFile;
+
+pub(crate) use film::Film;
 
 use crate::ControllerError;
 

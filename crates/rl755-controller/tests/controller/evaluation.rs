@@ -1,8 +1,8 @@
 //! Scores and films of finished controllers.
 
 use rl755_controller::{
-    ControllerRun, EvaluateConfig, Evaluation, Player, Resources, Scores, TrackSet,
-    TrainControllerConfig, WorldModel, evaluate_policy, train_controller,
+    ControllerRun, EvaluateConfig, Evaluation, Player, PolicyPlayer, Resources, Scores, TrackSet,
+    TrainControllerConfig, WorldModel, train_controller,
 };
 use rl755_data::PolicyRegistry;
 use rl755_run::{RunDir, TrainingConfig};
@@ -76,13 +76,14 @@ fn a_controller_beats_the_uniform_policy_on_the_same_tracks() {
     let controller = Player::new(&run, &models, &context).unwrap();
     let controller = controller.evaluate(&config, &context).unwrap();
     let policies = PolicyRegistry::with_builtin();
-    let policy = evaluate_policy("uniform", ID, &policies, &config, &context).unwrap();
+    let policy = PolicyPlayer::new("uniform", ID, &policies, &context).unwrap();
+    let policy = policy.evaluate(&config, &context).unwrap();
     let seeds = |s: &Scores| s.episodes.iter().map(|e| e.seed).collect::<Vec<_>>();
     assert_eq!(seeds(&controller), seeds(&policy));
     let error = controller.standard_error.hypot(policy.standard_error);
     assert!(controller.mean - policy.mean > 5.0 * error, "{controller}\n{policy}");
 
-    let unknown = evaluate_policy("unifrom", ID, &policies, &config, &context).unwrap_err();
+    let unknown = PolicyPlayer::new("unifrom", ID, &policies, &context).map(|_| ()).unwrap_err();
     assert!(unknown.to_string().contains("did you mean `uniform`?"), "{unknown}");
 }
 
@@ -112,6 +113,24 @@ fn observations_without_frames_are_not_filmed() {
     let error = player.film(&EvaluateConfig::default(), &context, &path).unwrap_err();
     assert!(error.to_string().starts_with("Reach-v0 has no frames to film"), "{error}");
     assert!(!path.exists());
+}
+
+#[test]
+fn the_pictures_that_an_environment_draws_are_filmed() {
+    let surroundings = Surroundings::new();
+    let context = surroundings.context(Resources::default());
+    let policies = PolicyRegistry::with_builtin();
+    let player = PolicyPlayer::new("uniform", "CartPole-v1", &policies, &context).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("film.webm");
+    let config = EvaluateConfig { episodes: 1, horizon: Some(3), seed: 0 };
+    let filmed = player.film(&config, &context, &path).unwrap();
+    assert_eq!(filmed, player.evaluate(&config, &context).unwrap().episodes[0]);
+    let film = std::fs::read(&path).unwrap();
+    assert!(film.starts_with(b"\x1a\x45\xdf\xa3"), "no EBML");
+    // A frame of the start and one after each of the steps, each a key frame of VP8.
+    let key_frames = film.windows(3).filter(|bytes| *bytes == [0x9d, 0x01, 0x2a]).count();
+    assert_eq!(key_frames, 1 + filmed.steps as usize);
 }
 
 #[test]

@@ -1,0 +1,75 @@
+//! Filming an episode, whatever pictures its environment has.
+
+use std::path::Path;
+
+use rl755_env::{EnvSpec, ObservationRef, RgbFrame, Space};
+
+use super::Video;
+use crate::ControllerError;
+
+/// A pixel of an observation becomes a square of this many: frames for networks are small.
+const OBSERVATION_SCALE: usize = 4;
+
+/// CarRacing simulates 50 steps a second.
+const FRAMES_PER_SECOND: f64 = 50.0;
+
+/// A film in the making: of the pictures that the environment draws for people or, where it draws
+/// none, of observations that are frames.
+pub(crate) struct Film {
+    spec: EnvSpec,
+    video: Option<Video>,
+    /// The first thing that went wrong; nothing is filmed after it.
+    failure: Option<ControllerError>,
+}
+
+impl Film {
+    /// Of an environment of `spec`.
+    pub(crate) fn new(spec: &EnvSpec) -> Self {
+        Self { spec: spec.clone(), video: None, failure: None }
+    }
+
+    /// Adds a state: its picture, or its observation.
+    pub(crate) fn add(&mut self, picture: Option<RgbFrame>, observation: ObservationRef<'_>) {
+        if self.failure.is_none() {
+            self.failure = self.try_add(picture, observation).err();
+        }
+    }
+
+    fn try_add(
+        &mut self,
+        picture: Option<RgbFrame>,
+        observation: ObservationRef<'_>,
+    ) -> Result<(), ControllerError> {
+        let scale = if picture.is_some() { 1 } else { OBSERVATION_SCALE };
+        let frame = picture.or_else(|| frame_of(&self.spec.observation_space, observation));
+        let Some(RgbFrame { height, width, pixels }) = frame else {
+            let (env, space) = (self.spec.id.clone(), self.spec.observation_space.to_string());
+            return Err(ControllerError::NoFrames { env, space });
+        };
+        let video = || Video::new([height, width], scale, FRAMES_PER_SECOND);
+        self.video.get_or_insert_with(video).push(&pixels)
+    }
+
+    /// Writes it to `path`.
+    ///
+    /// # Errors
+    /// When a state could not be filmed, or the file cannot be written; there is none then.
+    pub(crate) fn write(self, path: &Path) -> Result<(), ControllerError> {
+        if let Some(failure) = self.failure {
+            return Err(failure);
+        }
+        self.video.map_or(Ok(()), |video| video.write(path))
+    }
+}
+
+/// An observation as a picture, where it is a frame of one or three channels.
+fn frame_of(space: &Space, observation: ObservationRef<'_>) -> Option<RgbFrame> {
+    let Space::Image { height, width, channels } = *space else { return None };
+    let ObservationRef::U8(bytes) = observation else { return None };
+    let pixels = match channels {
+        1 => bytes.iter().flat_map(|&grey| [grey; 3]).collect(),
+        3 => bytes.to_vec(),
+        _ => return None,
+    };
+    Some(RgbFrame { height, width, pixels })
+}
