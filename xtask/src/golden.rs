@@ -32,7 +32,7 @@ impl Golden {
             let known = generators.iter().map(|path| stem(path)).collect();
             bail!(UnknownName::new("generator", &self.name.unwrap_or_default(), known));
         }
-        let interpreter = python::GYMNASIUM.existing()?;
+        let interpreter = python::GYMNASIUM.ready()?;
         for generator in chosen {
             let mut command = python::numeric(&interpreter);
             workspace::run(command.arg(generator))?;

@@ -7,7 +7,7 @@ use std::{
 
 use crate::{python, workspace};
 
-/// Compare CarRacing with live Gymnasium over many seeds: states, rewards and frames
+/// Compare CarRacing with live Gymnasium over many seeds: rewards, ends and frames
 ///
 /// Makes a Python environment with Gymnasium (300 MB) if it is not there. Ends with an error when a
 /// bar is missed. The tests make the same comparison with recorded data, on a smaller scale.

@@ -27,8 +27,8 @@ pub(crate) const GYMNASIUM: PythonEnvironment = PythonEnvironment {
         "box2d==2.3.10",
         "pygame==2.6.1",
         "opencv-python-headless==4.13.0.92",
-        "numpy",
-        "cma",
+        "numpy==2.4.6",
+        "cma==4.5.0",
     ],
 };
 

@@ -87,7 +87,7 @@ fn memory_of_one(id: &str) -> Result<u64, Box<dyn Error>> {
         }
         crowd.push((env, frame));
     }
-    Ok((resident_bytes()? - before) / CROWD)
+    Ok(resident_bytes()?.saturating_sub(before) / CROWD)
 }
 
 /// Memory of this process in use, as Linux counts it.

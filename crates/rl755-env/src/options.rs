@@ -14,11 +14,16 @@ pub(crate) struct Id {
 }
 
 impl Id {
+    /// An id that is registered as it is, without options.
+    pub(crate) fn whole(text: &str) -> Self {
+        Self { name: text.to_owned(), options: Map::new() }
+    }
+
     /// Reads `NAME` or `NAME:OPTION=VALUE,…`. A value is a number, `true`, `false`, `null` or a
     /// word.
     pub(crate) fn parse(text: &str) -> Result<Self, EnvError> {
         let Some((name, options)) = text.split_once(':') else {
-            return Ok(Self { name: text.to_owned(), options: Map::new() });
+            return Ok(Self::whole(text));
         };
         let bad = |reason: String| EnvError::Options { env: name.to_owned(), reason };
         let mut found = Map::new();

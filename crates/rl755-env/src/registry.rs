@@ -74,7 +74,8 @@ impl EnvRegistry {
     /// When no such id is registered (naming the nearest), when it does not take such options, or
     /// when its factory fails.
     pub fn make(&self, id: &str) -> Result<Box<dyn Env>, EnvError> {
-        let id = Id::parse(id)?;
+        let whole = self.factories.contains_key(id);
+        let id = if whole { Id::whole(id) } else { Id::parse(id)? };
         let Some(factory) = self.factories.get(&id.name) else {
             let nearest = self.nearest(&id.name);
             return Err(EnvError::UnknownId { id: id.name, nearest, known: self.ids() });

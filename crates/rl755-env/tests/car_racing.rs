@@ -107,7 +107,7 @@ fn a_lap_closes_early_by_a_lower_percentage() {
     let mut env = CarRacing::new(config).unwrap();
     reset(&mut env, Some(1));
     assert!(step(&mut env, &[0.0; 3]).unwrap().terminated);
-    assert!(env.spec().rules.contains("0%"));
+    assert!(env.spec().rules.contains("(a lap of more than 0 of the tiles closes at the first"));
 }
 
 /// An element of an action: valid ones, their bounds, and all that may go wrong.

@@ -10,8 +10,15 @@ use crate::ControllerError;
 /// A pixel of an observation becomes a square of this many: frames for networks are small.
 const OBSERVATION_SCALE: usize = 4;
 
-/// CarRacing simulates 50 steps a second.
-const FRAMES_PER_SECOND: f64 = 50.0;
+/// Steps in a second of an environment's own time: Gymnasium's `render_fps`, and CarRacing's for
+/// environments of others.
+fn frames_per_second(id: &str) -> f64 {
+    match id.split([':', '-']).next() {
+        Some("Acrobot") => 15.0,
+        Some("Pendulum" | "MountainCar" | "MountainCarContinuous") => 30.0,
+        _ => 50.0,
+    }
+}
 
 /// A film in the making: of the pictures that the environment draws for people or, where it draws
 /// none, of observations that are frames.
@@ -46,7 +53,8 @@ impl Film {
             let (env, space) = (self.spec.id.clone(), self.spec.observation_space.to_string());
             return Err(ControllerError::NoFrames { env, space });
         };
-        let video = || Video::new([height, width], scale, FRAMES_PER_SECOND);
+        let rate = frames_per_second(&self.spec.id);
+        let video = || Video::new([height, width], scale, rate);
         self.video.get_or_insert_with(video).push(&pixels)
     }
 

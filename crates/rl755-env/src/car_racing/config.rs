@@ -30,7 +30,8 @@ pub struct CarRacingConfig {
     ///
     /// The car starts on tile 0, which Gymnasium 1.4.0 counts as visited from the start: by that
     /// rule a lap practically never closes, and an episode ends when all tiles are visited. With
-    /// [`random_start`](Self::random_start) it has an effect.
+    /// [`random_start`](Self::random_start) it has an effect where the car starts far enough past
+    /// tile 0.
     pub lap_complete_percent: Option<f64>,
     /// Whether the picture leaves out the first second's zoom and is near from the start. Default
     /// false.
@@ -97,17 +98,12 @@ impl Version {
 
 /// The rules in one line.
 pub(super) fn rules(config: &CarRacingConfig, lap_complete_percent: Option<f64>) -> String {
-    let lap = lap_complete_percent.map(|share| {
-        let percent = 100.0 * share;
-        match config.random_start {
-            false => format!(
-                " (tile 0 counts from the start; reaching it anew after {percent}% of the tiles \
-                 ends it, too)"
-            ),
-            true => format!(
-                " (first reaching tile 0 after more than {percent}% of the tiles ends it, too)"
-            ),
-        }
+    let lap = lap_complete_percent.map(|share| match config.random_start {
+        false => format!(
+            " (a lap of more than {share} of the tiles closes at the first touch of tile 0, which \
+             is at the start)"
+        ),
+        true => format!(" (or at the first touch of tile 0 after more than {share} of them)"),
     });
     let mut text = format!(
         "+1000/N for each of N tiles, -0.1 a step; ends when all tiles are visited{} or, with \

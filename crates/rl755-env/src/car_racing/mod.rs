@@ -27,7 +27,7 @@ use self::{
     car::INV_TIME_STEP,
     config::Version,
     episode::Episode,
-    picture::{Painter, picture_for_people},
+    picture::{draw_observation, picture_for_people},
     scene::Scene,
 };
 use crate::{Env, EnvError, EnvSpec, ObservationMut, RgbFrame, Space, Step, numpy_rng::NumpyRng};
@@ -64,7 +64,6 @@ pub struct CarRacing {
     over: bool,
     /// One over the last time step of the world, which outlives episodes; 0 before its first.
     last_inv_time_step: f32,
-    painter: Painter,
 }
 
 impl CarRacing {
@@ -110,7 +109,6 @@ impl CarRacing {
             episode: None,
             over: false,
             last_inv_time_step: 0.0,
-            painter: Painter::new(),
         })
     }
 
@@ -158,7 +156,7 @@ impl Env for CarRacing {
         );
         self.last_inv_time_step = INV_TIME_STEP;
         self.over = false;
-        self.painter.draw(&Scene::new(self.episode.insert(episode)), frame);
+        draw_observation(&Scene::new(self.episode.insert(episode)), frame);
         Ok(())
     }
 
@@ -171,7 +169,7 @@ impl Env for CarRacing {
         let frame = observation.bytes(&self.spec)?;
         let step = episode.step(controls(action));
         self.over = step.done();
-        self.painter.draw(&Scene::new(episode), frame);
+        draw_observation(&Scene::new(episode), frame);
         Ok(step)
     }
 

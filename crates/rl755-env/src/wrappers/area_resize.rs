@@ -3,7 +3,7 @@
 /// Whole numbers up to this are exact as floats of 32 bits.
 const EXACT_F32: usize = 1 << 24;
 /// Means over more than this, in the units of the spans, would not be rounded exactly.
-const MAX_AREA: usize = 1 << 24;
+pub(super) const MAX_AREA: usize = 1 << 24;
 
 /// Which old pixels a new one covers, and how much of each, in units that make these whole numbers.
 #[derive(Clone, Debug)]

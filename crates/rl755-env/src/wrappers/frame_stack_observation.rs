@@ -6,6 +6,9 @@ use crate::{
     Step,
 };
 
+/// The most observations in a stack: with more, a slip would take all memory.
+const MAX_STACK: usize = 1024;
+
 /// Joins the latest observations, the oldest first, as Gymnasium's `FrameStackObservation` does;
 /// after a reset all of them are the first one (its `padding_type="reset"`).
 ///
@@ -27,11 +30,13 @@ impl<E: Env> FrameStackObservation<E> {
     /// Joins the latest `stack_size` observations of `env`.
     ///
     /// # Errors
-    /// When `stack_size` is 0, or the observations are neither frames nor vectors.
+    /// When `stack_size` is 0 or above 1024, or the observations are neither frames nor vectors.
     pub fn new(env: E, stack_size: usize) -> Result<Self, EnvError> {
         let misfit = |reason: String| Err(misfit("FrameStackObservation", env.spec(), reason));
-        if stack_size == 0 {
-            return misfit("a stack of 0 observations is empty".to_owned());
+        if !(1..=MAX_STACK).contains(&stack_size) {
+            return misfit(format!(
+                "a stack of {stack_size} observations; 1 to {MAX_STACK} will do"
+            ));
         }
         let space = &env.spec().observation_space;
         let (observation_space, group) = match space {

@@ -1,6 +1,9 @@
 //! Frames of another size.
 
-use super::{area_resize::AreaResize, misfit};
+use super::{
+    area_resize::{AreaResize, MAX_AREA},
+    misfit,
+};
 use crate::{Env, EnvError, EnvSpec, ObservationMut, RgbFrame, Space, Step};
 
 /// Resizes frames: each new pixel is the mean of the area that it covers, rounded to the nearest
@@ -22,7 +25,7 @@ impl<E: Env> ResizeObservation<E> {
     /// Resizes the frames of `env` to `[height, width]` in pixels; channels stay as they are.
     ///
     /// # Errors
-    /// When its observations are no frames, the new size is 0, or the old one beyond 16 million
+    /// When its observations are no frames, the new size is 0, or one is beyond 16 million
     /// pixels.
     pub fn new(env: E, size: [usize; 2]) -> Result<Self, EnvError> {
         let misfit = |reason: String| Err(misfit("ResizeObservation", env.spec(), reason));
@@ -31,8 +34,9 @@ impl<E: Env> ResizeObservation<E> {
             return misfit(format!("its observations, {space}, are no frames"));
         };
         let [new_height, new_width] = size;
-        if size.contains(&0) {
-            return misfit(format!("{new_height}×{new_width} pixels are no size"));
+        let pixels = new_height.checked_mul(new_width).unwrap_or(usize::MAX);
+        if !(1..=MAX_AREA).contains(&pixels) {
+            return misfit(format!("{new_height}×{new_width} pixels are none or too many"));
         }
         let Some(resize) = AreaResize::new([height, width], size, channels) else {
             return misfit(format!("{height}×{width} pixels are too many"));

@@ -15,7 +15,7 @@ pub struct TimeLimit<E> {
 }
 
 impl<E: Env> TimeLimit<E> {
-    /// Truncates the episodes of `env` after `max_steps` steps.
+    /// Truncates the episodes of `env` after `max_steps` steps; after 0, every step is refused.
     pub fn new(env: E, max_steps: u32) -> Self {
         let spec = EnvSpec { max_episode_steps: Some(max_steps), ..env.spec().clone() };
         Self { env, spec, max_steps, taken: 0 }

@@ -149,7 +149,7 @@ fn misfits_are_refused_with_a_reason() {
     );
     check(
         ResizeObservation::new(pattern(), [64, 0]),
-        "ResizeObservation cannot wrap Pattern-v0: 64×0 pixels are no size",
+        "ResizeObservation cannot wrap Pattern-v0: 64×0 pixels are none or too many",
     );
     check(
         ResizeObservation::new(Pattern::new(5000, 4001), [63, 63]),
@@ -161,7 +161,7 @@ fn misfits_are_refused_with_a_reason() {
     check(ResizeObservation::new(cartpole(), [8, 8]), &message);
     check(
         FrameStackObservation::new(pattern(), 0),
-        "FrameStackObservation cannot wrap Pattern-v0: a stack of 0 observations is empty",
+        "FrameStackObservation cannot wrap Pattern-v0: a stack of 0 observations; 1 to 1024 will do",
     );
     check(
         RepeatAction::new(pattern(), 0),

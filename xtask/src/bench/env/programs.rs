@@ -58,12 +58,18 @@ impl Programs {
         let mut running = Vec::new();
         for cores in 1..=plan.most_cores {
             for who in [Who::Ours, Who::EnvPool, Who::Gymnasium] {
-                let envs = plan.envs(who, cores);
-                let mut command = self.command(who, "rounds", id, machine::cores(cores).as_deref());
-                command.args([envs, cores, plan.hold].map(|number| number.to_string()));
-                if let Some(contestant) = Contestant::start(command)? {
-                    running
-                        .push((contestant, Speed { who, cores, envs, rounds: Rounds::default() }));
+                // The options behind our ids mean nothing to the peers.
+                if who != Who::Ours && id.contains(':') {
+                    continue;
+                }
+                for &envs in plan.envs(who, cores) {
+                    let held = machine::cores(cores);
+                    let mut command = self.command(who, "rounds", id, held.as_deref());
+                    command.args([envs, cores, plan.hold].map(|number| number.to_string()));
+                    if let Some(contestant) = Contestant::start(command)? {
+                        let speed = Speed { who, cores, envs, rounds: Rounds::default() };
+                        running.push((contestant, speed));
+                    }
                 }
             }
         }
@@ -100,8 +106,6 @@ impl Programs {
             Who::Gymnasium => (&self.gymnasium, "gymnasium"),
         };
         let mut command = held_to(cores, interpreter);
-        // The options behind our ids mean nothing to the peers.
-        let id = id.split(':').next().unwrap_or(id);
         python::for_numbers(&mut command).arg(&self.peers).args([mode, peer, id]);
         command
     }

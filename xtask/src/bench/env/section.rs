@@ -43,6 +43,7 @@ impl Section {
         for speed in &speeds {
             self.others.extend(speed.rounds.0.iter().filter_map(|round| Some(round.usage?.others)));
             let (least, most) = speed.rounds.spread();
+            // The first of ours is the one at its best.
             let ours = find(Who::Ours, speed.cores).filter(|_| speed.who != Who::Ours);
             let ratio = ours.map(|ours| times(ours.rounds.over(&speed.rounds)));
             self.speed_rows.push(vec![
@@ -67,9 +68,14 @@ impl Section {
             let ratio = ours.rounds.over(&envpool.rounds);
             self.bar("over EnvPool, one core", "≥ 10 ×", times(ratio), ratio >= LEAST_OVER_ENVPOOL);
         }
-        if let Some(two) = find(Who::Ours, 2) {
-            let ratio = two.rounds.over(&ours.rounds);
-            self.bar("two cores over one", "≥ 1.9 ×", times(ratio), ratio >= LEAST_OVER_ONE_CORE);
+        if let Some(two) = find(Who::Ours, 2)
+            && let Some(one) = speeds
+                .iter()
+                .find(|speed| (speed.who, speed.cores, speed.envs) == (Who::Ours, 1, two.envs))
+        {
+            let ratio = two.rounds.over(&one.rounds);
+            let what = format!("two cores over one, both with {} envs", two.envs);
+            self.bar(&what, "≥ 1.9 ×", times(ratio), ratio >= LEAST_OVER_ONE_CORE);
         }
     }
 
@@ -130,8 +136,9 @@ impl Section {
              Box2D {box2d}.\n{others}\n\
              {rounds} rounds of each program, one program after another, {held}.\n\
              Random actions, in CarRacing each held for 8 steps; observations returned; ended \
-             episodes reset within\nthe time measured. `envs` are stepped together; Gymnasium has one \
-             in a process, and a process for each\ncore. EnvPool's CarRacing looks different from \
+             episodes reset within\nthe time measured. `envs` are stepped together, on one core as many \
+             as suit a program best, ours also\nas many as on two; Gymnasium has one in a process, and \
+             a process for each core. EnvPool's CarRacing looks different from \
              Gymnasium's, ours does not.\n",
             date = machine::today(),
             machine = machine::description(),
@@ -188,7 +195,7 @@ mod tests {
         let usage = Some(Usage { own: 0.95, others: 0.25 });
         let rounds =
             Rounds(vec![Round { steps: rate, seconds: 1.0, resets: rate / 1000, usage }; 3]);
-        Speed { who, cores, envs: 16 * cores, rounds }
+        Speed { who, cores, envs: 16, rounds }
     }
 
     fn section(id: &str, two_cores: u64) -> String {
@@ -215,7 +222,7 @@ mod tests {
         let row = [BARRED, "EnvPool", "1", "16", "1,600", "1,600–1,600", "0.95", "0.6", "12.5 ×"];
         assert_eq!(line(&text, "| CarRacing-v3 | EnvPool"), row);
         assert!(text.contains("Other programs kept 0.2 cores busy"), "{text}");
-        let bar = ["two cores over one", "≥ 1.9 ×", "1.90 ×", "yes"];
+        let bar = ["two cores over one, both with 16 envs", "≥ 1.9 ×", "1.90 ×", "yes"];
         assert_eq!(line(&text, "| two cores"), bar);
         assert_eq!(line(&section(BARRED, 37_000), "| two cores")[3], "no");
         assert!(line(&section("CartPole-v1", 38_000), "| two cores").is_empty());

@@ -29,6 +29,8 @@ mod window;
 
 pub(crate) use window::picture_for_people;
 
+use std::cell::RefCell;
+
 use self::{
     camera::Camera,
     car_sprite::CarSprite,
@@ -44,9 +46,24 @@ const SIZE: usize = 96;
 /// 2 in areas of one colour).
 const SCALING_LOSS: f32 = 1.67;
 
-/// Draws pictures; holds the buffers for that.
-#[derive(Clone, Debug)]
-pub(crate) struct Painter {
+thread_local! {
+    /// A thread's environments draw one after another. With one painter for all of them its third of
+    /// a megabyte stays in the processor's cache: 256 environments on two cores step 1.5 times as
+    /// fast as with one each.
+    static PAINTER: RefCell<Painter> = RefCell::new(Painter::new());
+}
+
+/// Draws `scene` into `picture`: `[96, 96, 3]`, row by row from the top, RGB.
+///
+/// # Panics
+/// When `picture` has another length.
+pub(crate) fn draw_observation(scene: &Scene<'_>, picture: &mut [u8]) {
+    PAINTER.with_borrow_mut(|painter| painter.draw(scene, picture));
+}
+
+/// Draws pictures; holds the buffers for that, which are empty between two pictures.
+#[derive(Debug)]
+struct Painter {
     ground: Layer,
     road: Layer,
     car: CarSprite,
@@ -55,7 +72,7 @@ pub(crate) struct Painter {
 
 impl Painter {
     /// A painter with empty buffers.
-    pub(crate) fn new() -> Self {
+    fn new() -> Self {
         Self {
             ground: Layer::new(),
             road: Layer::new(),
@@ -64,11 +81,7 @@ impl Painter {
         }
     }
 
-    /// Draws `scene` into `picture`: `[96, 96, 3]`, row by row from the top, RGB.
-    ///
-    /// # Panics
-    /// When `picture` has another length.
-    pub(crate) fn draw(&mut self, scene: &Scene<'_>, picture: &mut [u8]) {
+    fn draw(&mut self, scene: &Scene<'_>, picture: &mut [u8]) {
         assert_eq!(picture.len(), SIZE * SIZE * 3, "a picture of 96×96 RGB");
         let camera = Camera::new(scene);
         landscape::add_ground(&mut self.ground, &camera, scene);
