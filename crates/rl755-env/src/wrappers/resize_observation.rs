@@ -34,7 +34,7 @@ impl<E: Env> ResizeObservation<E> {
             return misfit(format!("its observations, {space}, are no frames"));
         };
         let [new_height, new_width] = size;
-        let pixels = new_height.checked_mul(new_width).unwrap_or(usize::MAX);
+        let pixels = new_height.saturating_mul(new_width);
         if !(1..=MAX_AREA).contains(&pixels) {
             return misfit(format!("{new_height}×{new_width} pixels are none or too many"));
         }

@@ -131,11 +131,11 @@ impl Plan {
         match (who, cores) {
             (Who::Gymnasium, 1) => &[1],
             (Who::Gymnasium, _) => &[2],
-            // One core steps few faster than many: EnvPool's by a fifth in CarRacing, ours by a
-            // tenth.
+            // One core steps few faster than many: EnvPool's by a fifth in CarRacing (one or two are
+            // slower again), ours by a tenth.
             (Who::EnvPool, 1) if self.frames => &[4],
             (Who::EnvPool, _) if self.frames => &[32],
-            (Who::Ours, 1) if self.frames => &[4, 128],
+            (Who::Ours, 1) if self.frames => &[1, 128],
             (Who::Ours, _) if self.frames => &[128],
             (Who::Ours | Who::EnvPool, _) => &[256],
         }

@@ -136,9 +136,9 @@ impl Section {
              Box2D {box2d}.\n{others}\n\
              {rounds} rounds of each program, one program after another, {held}.\n\
              Random actions, in CarRacing each held for 8 steps; observations returned; ended \
-             episodes reset within\nthe time measured. `envs` are stepped together, on one core as many \
-             as suit a program best, ours also\nas many as on two; Gymnasium has one in a process, and \
-             a process for each core. EnvPool's CarRacing looks different from \
+             episodes reset within\nthe time measured. `envs` are stepped together: on one core as many \
+             as suit a program best, ours also\nas many as on two. Gymnasium has one in a process, and a \
+             process for each core. EnvPool's CarRacing looks different from \
              Gymnasium's, ours does not.\n",
             date = machine::today(),
             machine = machine::description(),
