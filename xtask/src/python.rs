@@ -6,8 +6,6 @@ use std::{
     process::Command,
 };
 
-use anyhow::bail;
-
 use crate::workspace;
 
 /// A virtual environment that is made when it is needed.
@@ -83,15 +81,6 @@ impl PythonEnvironment {
             self.install()?;
         }
         Ok(self.python())
-    }
-
-    /// Its interpreter, if it was made.
-    pub(crate) fn existing(&self) -> anyhow::Result<PathBuf> {
-        let python = self.python();
-        if !python.exists() {
-            bail!("{} is not there: run `cargo xtask setup --python`", python.display());
-        }
-        Ok(python)
     }
 }
 
