@@ -53,7 +53,8 @@ pub(crate) fn run(command: &mut Command, interrupt: &Interrupt) -> io::Result<En
             ask_to_stop(&child);
             asked = true;
         }
-        // The standard library cannot wait for a child and for the interrupt at once.
+        // The child is looked at in turn: its peak memory is gone with it, and nothing waits for a
+        // child and for the interrupt at once.
         thread::sleep(pause);
         pause = (2 * pause).min(POLL);
     }

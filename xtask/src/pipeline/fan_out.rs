@@ -157,7 +157,8 @@ pub(crate) fn run(
         if workers.is_empty() && (stopping || done == parts) {
             break;
         }
-        // Several children and the interrupt are looked at in turn: nothing waits for all of them.
+        // The children are looked at in turn: their peak memory is gone with them, and nothing waits
+        // for several of them and for the interrupt at once.
         thread::sleep(POLL);
     }
     match failure {

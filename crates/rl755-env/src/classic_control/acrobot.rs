@@ -3,11 +3,11 @@
 use std::f64::consts::{FRAC_PI_2, PI};
 
 use super::{
-    Phase,
+    Core,
     canvas::{BLACK, Canvas, whole_pixels},
-    rotate, square,
+    rotate, square, write_observation,
 };
-use crate::{Env, EnvError, EnvSpec, ObservationMut, RgbFrame, Space, Step, numpy_rng::NumpyRng};
+use crate::{Env, EnvError, EnvSpec, ObservationMut, RgbFrame, Space, Step};
 
 const GRAVITY: f64 = 9.8;
 /// Of each link, in metres, as far as the drawing is concerned; the equations have it as 1.
@@ -33,10 +33,8 @@ const JOINT_COLOR: [u8; 3] = [204, 204, 0];
 /// it starts from one that the operating system chose.
 #[derive(Clone, Debug)]
 pub struct Acrobot {
-    spec: EnvSpec,
-    rng: NumpyRng,
+    core: Core,
     state: [f64; 4],
-    phase: Phase,
 }
 
 impl Acrobot {
@@ -56,8 +54,7 @@ impl Acrobot {
                     length above the fixed joint"
                 .to_owned(),
         };
-        let rng = NumpyRng::from_entropy();
-        Self { spec, rng, state: [0.0; 4], phase: Phase::NotReset }
+        Self { core: Core::new(spec), state: [0.0; 4] }
     }
 
     /// The two angles, each from -π to π, and their velocities, in full precision.
@@ -69,9 +66,7 @@ impl Acrobot {
         let [first, second, first_speed, second_speed] = self.state;
         let values =
             [first.cos(), first.sin(), second.cos(), second.sin(), first_speed, second_speed];
-        for (to, from) in observation.iter_mut().zip(values) {
-            *to = from as f32;
-        }
+        write_observation(values, observation);
     }
 }
 
@@ -83,7 +78,7 @@ impl Default for Acrobot {
 
 impl Env for Acrobot {
     fn spec(&self) -> &EnvSpec {
-        &self.spec
+        &self.core.spec
     }
 
     fn reset(
@@ -91,23 +86,17 @@ impl Env for Acrobot {
         seed: Option<u64>,
         observation: ObservationMut<'_>,
     ) -> Result<(), EnvError> {
-        let observation = observation.floats(&self.spec)?;
-        if let Some(seed) = seed {
-            self.rng = NumpyRng::new(seed);
-        }
+        let observation = self.core.reset(seed, observation)?;
         for value in &mut self.state {
             // Gymnasium rounds the first state, and none after it, to single precision.
-            *value = f64::from(self.rng.uniform(-START_SPREAD, START_SPREAD) as f32);
+            *value = f64::from(self.core.rng.uniform(-START_SPREAD, START_SPREAD) as f32);
         }
-        self.phase = Phase::Running;
         self.observe(observation);
         Ok(())
     }
 
     fn step(&mut self, action: &[f32], observation: ObservationMut<'_>) -> Result<Step, EnvError> {
-        self.phase.check_step(&self.spec)?;
-        self.spec.check_action(action)?;
-        let observation = observation.floats(&self.spec)?;
+        let observation = self.core.check_step(action, observation)?;
         let [first, second, first_speed, second_speed] =
             runge_kutta(self.state, f64::from(action[0]) - 1.0);
         let [first_limit, second_limit] = MAX_SPEED;
@@ -119,16 +108,13 @@ impl Env for Acrobot {
         ];
         let [first, second, ..] = self.state;
         let terminated = -first.cos() - (second + first).cos() > 1.0;
-        if terminated {
-            self.phase = Phase::Over;
-        }
         self.observe(observation);
         let reward = if terminated { 0.0 } else { -1.0 };
-        Ok(Step { reward, terminated, truncated: false })
+        Ok(self.core.finish_step(reward, terminated))
     }
 
     fn render(&mut self) -> Result<Option<RgbFrame>, EnvError> {
-        self.phase.check_render(&self.spec)?;
+        self.core.check_render()?;
         let mut canvas = Canvas::new(PICTURE, PICTURE);
         let scale = PICTURE as f64 / (2.0 * (2.0 * LINK_LENGTH + 0.2));
         let middle = PICTURE as f64 / 2.0;

@@ -5,11 +5,11 @@ use std::f64::consts::PI;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Phase,
+    Core,
     canvas::{BLACK, Canvas, whole_pixels},
-    rotate,
+    rotate, write_observation,
 };
-use crate::{Env, EnvError, EnvSpec, ObservationMut, RgbFrame, Space, Step, numpy_rng::NumpyRng};
+use crate::{Env, EnvError, EnvSpec, ObservationMut, RgbFrame, Space, Step};
 
 const GRAVITY: f64 = 9.8;
 const CART_MASS: f64 = 1.0;
@@ -50,10 +50,8 @@ pub struct CartPoleConfig {
 #[derive(Clone, Debug)]
 pub struct CartPole {
     config: CartPoleConfig,
-    spec: EnvSpec,
-    rng: NumpyRng,
+    core: Core,
     state: [f64; 4],
-    phase: Phase,
 }
 
 impl CartPole {
@@ -83,24 +81,12 @@ impl CartPole {
                 }
             ),
         };
-        Self {
-            config,
-            spec,
-            rng: NumpyRng::from_entropy(),
-            state: [0.0; 4],
-            phase: Phase::NotReset,
-        }
+        Self { config, core: Core::new(spec), state: [0.0; 4] }
     }
 
     /// The state in full precision, in the observation's order.
     pub fn state(&self) -> [f64; 4] {
         self.state
-    }
-
-    fn observe(&self, observation: &mut [f32]) {
-        for (to, from) in observation.iter_mut().zip(self.state) {
-            *to = from as f32;
-        }
     }
 }
 
@@ -112,7 +98,7 @@ impl Default for CartPole {
 
 impl Env for CartPole {
     fn spec(&self) -> &EnvSpec {
-        &self.spec
+        &self.core.spec
     }
 
     fn reset(
@@ -120,38 +106,29 @@ impl Env for CartPole {
         seed: Option<u64>,
         observation: ObservationMut<'_>,
     ) -> Result<(), EnvError> {
-        let observation = observation.floats(&self.spec)?;
-        if let Some(seed) = seed {
-            self.rng = NumpyRng::new(seed);
-        }
+        let observation = self.core.reset(seed, observation)?;
         for value in &mut self.state {
-            *value = self.rng.uniform(-START_SPREAD, START_SPREAD);
+            *value = self.core.rng.uniform(-START_SPREAD, START_SPREAD);
         }
-        self.phase = Phase::Running;
-        self.observe(observation);
+        write_observation(self.state, observation);
         Ok(())
     }
 
     fn step(&mut self, action: &[f32], observation: ObservationMut<'_>) -> Result<Step, EnvError> {
-        self.phase.check_step(&self.spec)?;
-        self.spec.check_action(action)?;
-        let observation = observation.floats(&self.spec)?;
+        let observation = self.core.check_step(action, observation)?;
         self.state = advance(self.state, if action[0] == 1.0 { FORCE } else { -FORCE });
-        self.observe(observation);
+        write_observation(self.state, observation);
         let terminated = self.state[0].abs() > MAX_POSITION || self.state[2].abs() > MAX_ANGLE;
-        if terminated {
-            self.phase = Phase::Over;
-        }
         let reward = match (self.config.sutton_barto_reward, terminated) {
             (false, _) => 1.0,
             (true, false) => 0.0,
             (true, true) => -1.0,
         };
-        Ok(Step { reward, terminated, truncated: false })
+        Ok(self.core.finish_step(reward, terminated))
     }
 
     fn render(&mut self) -> Result<Option<RgbFrame>, EnvError> {
-        self.phase.check_render(&self.spec)?;
+        self.core.check_render()?;
         let [width, height] = PICTURE;
         let mut canvas = Canvas::new(width, height);
         let scale = width as f64 / (2.0 * MAX_POSITION);

@@ -3,10 +3,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Phase,
+    Core,
     hill::{self, GRAVITY, MAX_POSITION, MAX_SPEED, MIN_POSITION, START},
+    write_observation,
 };
-use crate::{Env, EnvError, EnvSpec, ObservationMut, RgbFrame, Space, Step, numpy_rng::NumpyRng};
+use crate::{Env, EnvError, EnvSpec, ObservationMut, RgbFrame, Space, Step};
 
 /// By how much the motor accelerates in a step.
 const FORCE: f64 = 0.001;
@@ -30,10 +31,8 @@ pub struct MountainCarConfig {
 #[derive(Clone, Debug)]
 pub struct MountainCar {
     config: MountainCarConfig,
-    spec: EnvSpec,
-    rng: NumpyRng,
+    core: Core,
     state: [f64; 2],
-    phase: Phase,
 }
 
 impl MountainCar {
@@ -57,19 +56,12 @@ impl MountainCar {
                 config.goal_velocity
             ),
         };
-        let rng = NumpyRng::from_entropy();
-        Self { config, spec, rng, state: [0.0; 2], phase: Phase::NotReset }
+        Self { config, core: Core::new(spec), state: [0.0; 2] }
     }
 
     /// Position and velocity in full precision.
     pub fn state(&self) -> [f64; 2] {
         self.state
-    }
-
-    fn observe(&self, observation: &mut [f32]) {
-        for (to, from) in observation.iter_mut().zip(self.state) {
-            *to = from as f32;
-        }
     }
 }
 
@@ -81,7 +73,7 @@ impl Default for MountainCar {
 
 impl Env for MountainCar {
     fn spec(&self) -> &EnvSpec {
-        &self.spec
+        &self.core.spec
     }
 
     fn reset(
@@ -89,20 +81,14 @@ impl Env for MountainCar {
         seed: Option<u64>,
         observation: ObservationMut<'_>,
     ) -> Result<(), EnvError> {
-        let observation = observation.floats(&self.spec)?;
-        if let Some(seed) = seed {
-            self.rng = NumpyRng::new(seed);
-        }
-        self.state = [self.rng.uniform(START[0], START[1]), 0.0];
-        self.phase = Phase::Running;
-        self.observe(observation);
+        let observation = self.core.reset(seed, observation)?;
+        self.state = [self.core.rng.uniform(START[0], START[1]), 0.0];
+        write_observation(self.state, observation);
         Ok(())
     }
 
     fn step(&mut self, action: &[f32], observation: ObservationMut<'_>) -> Result<Step, EnvError> {
-        self.phase.check_step(&self.spec)?;
-        self.spec.check_action(action)?;
-        let observation = observation.floats(&self.spec)?;
+        let observation = self.core.check_step(action, observation)?;
         let [position, velocity] = self.state;
         let push = (f64::from(action[0]) - 1.0) * FORCE;
         let velocity = velocity + (push + (3.0 * position).cos() * -GRAVITY);
@@ -111,15 +97,12 @@ impl Env for MountainCar {
         let at_wall = position == MIN_POSITION && velocity < 0.0;
         self.state = [position, if at_wall { 0.0 } else { velocity }];
         let terminated = position >= GOAL && velocity >= self.config.goal_velocity;
-        if terminated {
-            self.phase = Phase::Over;
-        }
-        self.observe(observation);
-        Ok(Step { reward: -1.0, terminated, truncated: false })
+        write_observation(self.state, observation);
+        Ok(self.core.finish_step(-1.0, terminated))
     }
 
     fn render(&mut self) -> Result<Option<RgbFrame>, EnvError> {
-        self.phase.check_render(&self.spec)?;
+        self.core.check_render()?;
         Ok(Some(hill::draw(self.state[0], GOAL)))
     }
 }

@@ -1,10 +1,11 @@
 //! MountainCarContinuous-v0: the mountain car with a motor that runs at any power, as in Gymnasium.
 
 use super::{
-    MountainCarConfig, Phase,
+    Core, MountainCarConfig,
     hill::{self, GRAVITY, MAX_POSITION, MAX_SPEED, MIN_POSITION, START},
+    write_observation,
 };
-use crate::{Env, EnvError, EnvSpec, ObservationMut, RgbFrame, Space, Step, numpy_rng::NumpyRng};
+use crate::{Env, EnvError, EnvSpec, ObservationMut, RgbFrame, Space, Step};
 
 /// By how much full power accelerates in a step.
 const POWER: f32 = 0.0015;
@@ -20,10 +21,8 @@ const GOAL: f64 = 0.45;
 #[derive(Clone, Debug)]
 pub struct MountainCarContinuous {
     config: MountainCarConfig,
-    spec: EnvSpec,
-    rng: NumpyRng,
+    core: Core,
     state: State,
-    phase: Phase,
 }
 
 /// Position and velocity: as drawn at first, in single precision after a step.
@@ -55,8 +54,8 @@ impl MountainCarContinuous {
                 config.goal_velocity
             ),
         };
-        let (rng, state) = (NumpyRng::from_entropy(), State::Drawn(0.0));
-        Self { config, spec, rng, state, phase: Phase::NotReset }
+        let state = State::Drawn(0.0);
+        Self { config, core: Core::new(spec), state }
     }
 
     /// Position and velocity in full precision, which after a step is that of the observation.
@@ -64,12 +63,6 @@ impl MountainCarContinuous {
         match self.state {
             State::Drawn(position) => [position, 0.0],
             State::Moved(state) => state.map(f64::from),
-        }
-    }
-
-    fn observe(&self, observation: &mut [f32]) {
-        for (to, from) in observation.iter_mut().zip(self.state()) {
-            *to = from as f32;
         }
     }
 }
@@ -82,7 +75,7 @@ impl Default for MountainCarContinuous {
 
 impl Env for MountainCarContinuous {
     fn spec(&self) -> &EnvSpec {
-        &self.spec
+        &self.core.spec
     }
 
     fn reset(
@@ -90,35 +83,26 @@ impl Env for MountainCarContinuous {
         seed: Option<u64>,
         observation: ObservationMut<'_>,
     ) -> Result<(), EnvError> {
-        let observation = observation.floats(&self.spec)?;
-        if let Some(seed) = seed {
-            self.rng = NumpyRng::new(seed);
-        }
-        self.state = State::Drawn(self.rng.uniform(START[0], START[1]));
-        self.phase = Phase::Running;
-        self.observe(observation);
+        let observation = self.core.reset(seed, observation)?;
+        self.state = State::Drawn(self.core.rng.uniform(START[0], START[1]));
+        write_observation(self.state(), observation);
         Ok(())
     }
 
     fn step(&mut self, action: &[f32], observation: ObservationMut<'_>) -> Result<Step, EnvError> {
-        self.phase.check_step(&self.spec)?;
-        self.spec.check_action(action)?;
-        let observation = observation.floats(&self.spec)?;
+        let observation = self.core.check_step(action, observation)?;
         let power = action[0];
         let [position, velocity] = advance(self.state, power);
         self.state = State::Moved([position, velocity]);
         let terminated = position >= GOAL as f32 && velocity >= self.config.goal_velocity as f32;
-        if terminated {
-            self.phase = Phase::Over;
-        }
-        self.observe(observation);
+        write_observation(self.state(), observation);
         let power = f64::from(power);
         let reward = if terminated { 100.0 } else { 0.0 } - power * power * 0.1;
-        Ok(Step { reward, terminated, truncated: false })
+        Ok(self.core.finish_step(reward, terminated))
     }
 
     fn render(&mut self) -> Result<Option<RgbFrame>, EnvError> {
-        self.phase.check_render(&self.spec)?;
+        self.core.check_render()?;
         Ok(Some(hill::draw(self.state()[0], GOAL)))
     }
 }

@@ -5,11 +5,11 @@ use std::f64::consts::{FRAC_PI_2, PI, TAU};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Phase,
+    Core,
     canvas::{BLACK, Canvas, Point, whole_pixels},
-    rotate, square, square_f32,
+    rotate, square, square_f32, write_observation,
 };
-use crate::{Env, EnvError, EnvSpec, ObservationMut, RgbFrame, Space, Step, numpy_rng::NumpyRng};
+use crate::{Env, EnvError, EnvSpec, ObservationMut, RgbFrame, Space, Step};
 
 /// The greatest speed, in radians per second.
 const MAX_SPEED: f64 = 8.0;
@@ -47,12 +47,10 @@ impl Default for PendulumConfig {
 #[derive(Clone, Debug)]
 pub struct Pendulum {
     config: PendulumConfig,
-    spec: EnvSpec,
-    rng: NumpyRng,
+    core: Core,
     state: [f64; 2],
     /// None until the first step of an episode.
     last_torque: Option<f32>,
-    phase: Phase,
 }
 
 impl Pendulum {
@@ -76,8 +74,7 @@ impl Pendulum {
                     ends never but by the time limit"
                 .to_owned(),
         };
-        let rng = NumpyRng::from_entropy();
-        Self { config, spec, rng, state: [0.0; 2], last_torque: None, phase: Phase::NotReset }
+        Self { config, core: Core::new(spec), state: [0.0; 2], last_torque: None }
     }
 
     /// Angle (not wrapped) and angular velocity in full precision.
@@ -87,9 +84,7 @@ impl Pendulum {
 
     fn observe(&self, observation: &mut [f32]) {
         let [angle, velocity] = self.state;
-        for (to, from) in observation.iter_mut().zip([angle.cos(), angle.sin(), velocity]) {
-            *to = from as f32;
-        }
+        write_observation([angle.cos(), angle.sin(), velocity], observation);
     }
 }
 
@@ -101,7 +96,7 @@ impl Default for Pendulum {
 
 impl Env for Pendulum {
     fn spec(&self) -> &EnvSpec {
-        &self.spec
+        &self.core.spec
     }
 
     fn reset(
@@ -109,21 +104,15 @@ impl Env for Pendulum {
         seed: Option<u64>,
         observation: ObservationMut<'_>,
     ) -> Result<(), EnvError> {
-        let observation = observation.floats(&self.spec)?;
-        if let Some(seed) = seed {
-            self.rng = NumpyRng::new(seed);
-        }
-        self.state = START_SPREAD.map(|spread| self.rng.uniform(-spread, spread));
+        let observation = self.core.reset(seed, observation)?;
+        self.state = START_SPREAD.map(|spread| self.core.rng.uniform(-spread, spread));
         self.last_torque = None;
-        self.phase = Phase::Running;
         self.observe(observation);
         Ok(())
     }
 
     fn step(&mut self, action: &[f32], observation: ObservationMut<'_>) -> Result<Step, EnvError> {
-        self.phase.check_step(&self.spec)?;
-        self.spec.check_action(action)?;
-        let observation = observation.floats(&self.spec)?;
+        let observation = self.core.check_step(action, observation)?;
         let ([angle, velocity], torque) = (self.state, action[0]);
         // What depends on the torque alone, Gymnasium computes in single precision.
         let torque_cost = f64::from(0.001 * square_f32(torque));
@@ -133,11 +122,11 @@ impl Env for Pendulum {
         self.state = [angle + velocity * TIME_STEP, velocity];
         self.last_torque = Some(torque);
         self.observe(observation);
-        Ok(Step { reward: -cost, terminated: false, truncated: false })
+        Ok(self.core.finish_step(-cost, false))
     }
 
     fn render(&mut self) -> Result<Option<RgbFrame>, EnvError> {
-        self.phase.check_render(&self.spec)?;
+        self.core.check_render()?;
         let mut canvas = Canvas::new(PICTURE, PICTURE);
         let scale = PICTURE as f64 / 4.4;
         let middle = [PICTURE as f64 / 2.0; 2];
