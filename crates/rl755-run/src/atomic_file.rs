@@ -54,13 +54,23 @@ impl AtomicFile {
         })
     }
 
+    /// Syncs what has been written and gives the temporary path, so that it can be read back
+    /// before the file has its final name.
+    ///
+    /// # Errors
+    /// When the disk is full or fails.
+    pub fn sync(&mut self) -> io::Result<&Path> {
+        self.writer.flush()?;
+        self.writer.get_ref().sync_all()?;
+        Ok(&self.temporary)
+    }
+
     /// Syncs the file and gives it its final name, replacing what was there.
     ///
     /// # Errors
     /// When the disk is full or fails; the target is then untouched.
     pub fn commit(mut self) -> io::Result<()> {
-        self.writer.flush()?;
-        self.writer.get_ref().sync_all()?;
+        self.sync()?;
         fs::rename(&self.temporary, &self.target)?;
         self.committed = true;
         sync_directory(parent(&self.target))
@@ -163,6 +173,18 @@ mod tests {
         write_atomically(&target, b"new").unwrap();
         assert_eq!(fs::read(&target).unwrap(), b"new");
         assert_eq!(fs::read_dir(target.parent().unwrap()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_synced_file_can_be_read_back_before_it_has_its_name() {
+        let directory = tempfile::tempdir().unwrap();
+        let target = directory.path().join("a.txt");
+        let mut file = AtomicFile::create(&target).unwrap();
+        file.write_all(b"whole").unwrap();
+        assert_eq!(fs::read(file.sync().unwrap()).unwrap(), b"whole");
+        assert!(!target.exists());
+        file.commit().unwrap();
+        assert_eq!(fs::read(&target).unwrap(), b"whole");
     }
 
     #[test]
