@@ -166,7 +166,7 @@ impl Dataset {
     ) -> Self {
         let mut starts = vec![0];
         for shard in &manifest.shards {
-            starts.push(starts[starts.len() - 1] + shard.rollouts);
+            starts.push(starts[starts.len() - 1] + shard.rollouts());
         }
         let indices = manifest.shards.iter().map(|_| OnceLock::new()).collect();
         Self { inner: Arc::new(Inner { directory, manifest, starts, indices, _lock: lock }) }
@@ -303,7 +303,7 @@ impl Dataset {
             return Ok(positions);
         }
         let path = self.shard_path(shard);
-        let expected = self.inner.manifest.shards[shard].rollouts;
+        let expected = self.inner.manifest.shards[shard].rollouts();
         let positions = index_records(&path).map_err(|source| match source {
             RecordError::Io(source) => DatasetError::Io { path: path.clone(), source },
             source => DatasetError::Record { path: path.clone(), source },
@@ -328,17 +328,7 @@ pub(crate) fn parse_manifest(text: &[u8]) -> Result<DatasetManifest, String> {
         None => return Err("it has no format number".to_owned()),
     }
     let manifest: DatasetManifest = serde_json::from_value(value).map_err(|e| e.to_string())?;
-    let overflow = || "its counts are too large".to_owned();
-    let count = manifest
-        .shards
-        .iter()
-        .try_fold(0usize, |sum, shard| sum.checked_add(shard.rollouts))
-        .ok_or_else(overflow)?;
-    manifest
-        .shards
-        .iter()
-        .try_fold(0u64, |sum, shard| sum.checked_add(shard.steps))
-        .ok_or_else(overflow)?;
+    let count = manifest.rollouts();
     for (name, Range { start, end }) in &manifest.splits {
         if start > end || *end > count {
             return Err(format!("split {name} is {start}..{end} of {count} rollouts"));

@@ -25,7 +25,7 @@ use crate::{
     Dataset, DatasetManifest, EncoderSource, MANIFEST_FORMAT, MANIFEST_NAME, ShardEntry,
     ShardWriter, Split,
     dataset::LOCK,
-    manifest::{OtherDataset, made_by, remove_stale_shards, retire_manifest},
+    manifest::{OtherDataset, made_by, readable_json, remove_stale_shards, retire_manifest},
     partition,
     shard::check_name,
     shard_name,
@@ -300,11 +300,17 @@ impl EncodedPart {
         let manifest = DatasetManifest {
             format: MANIFEST_FORMAT,
             made_by: made_by(),
+            config: serde_json::json!({
+                "stage": "encode",
+                "split": plan.split,
+                "num_shards": plan.num_outer_shards * plan.num_sub_shards,
+            }),
             name: self.config.out_name.clone(),
             environment: source.environment.clone(),
             action_width: source.action_width,
             encoder: Some(plan.encoder.clone()),
             inputs: vec![plan.source.clone()],
+            skipped: Vec::new(),
             splits,
             shards,
         };
@@ -321,9 +327,7 @@ impl EncodedPart {
 
 impl PartManifest {
     fn write(&self, path: &Path) -> Result<(), PartError> {
-        let text = serde_json::to_vec_pretty(self)
-            .expect("strings, numbers and lists can always be written as JSON");
-        write_atomically(path, &text).map_err(io_error(path))
+        write_atomically(path, &readable_json(self)).map_err(io_error(path))
     }
 }
 

@@ -2,7 +2,8 @@
 
 use std::{
     collections::BTreeMap,
-    fs, io,
+    fs,
+    io::{self, Write},
     ops::Range,
     path::{Path, PathBuf},
 };
@@ -10,14 +11,15 @@ use std::{
 use rl755_env::EnvSpec;
 use rl755_run::{Digest, Input, ModelIdentity, digest_bytes, write_atomically};
 use serde::{Deserialize, Serialize};
+use serde_json::ser::{Formatter, PrettyFormatter};
 
-use crate::{dataset::parse_manifest, shard::is_shard_of};
+use crate::{CorruptRollout, dataset::parse_manifest, shard::is_shard_of};
 
 /// The name of the manifest in a dataset's directory.
 pub const MANIFEST_NAME: &str = "dataset.json";
 
 /// The version of the manifest's format that this crate writes and reads.
-pub const MANIFEST_FORMAT: u32 = 1;
+pub const MANIFEST_FORMAT: u32 = 2;
 
 /// What a dataset directory holds.
 ///
@@ -30,6 +32,9 @@ pub struct DatasetManifest {
     pub format: u32,
     /// The program and its version.
     pub made_by: String,
+    /// The settings that shaped it: `stage`, and those of the stage's own that its rollouts, shards
+    /// and splits depend on. Paths and threads are not among them.
+    pub config: serde_json::Value,
     /// What the shards are called: `NAME.tfrecord-00003-of-00074`.
     pub name: String,
     /// The environment of every rollout.
@@ -40,6 +45,8 @@ pub struct DatasetManifest {
     pub encoder: Option<EncoderSource>,
     /// What the rollouts were made from.
     pub inputs: Vec<Input>,
+    /// Damaged rollouts of the inputs that were left out.
+    pub skipped: Vec<CorruptRollout>,
     /// Ranges of rollouts, by name: `train`, `validation`.
     pub splits: BTreeMap<String, Range<usize>>,
     /// The shards, in order.
@@ -73,31 +80,41 @@ impl EncoderSource {
 pub struct ShardEntry {
     /// The file's name in the dataset's directory.
     pub file: String,
-    /// Records in it.
-    pub rollouts: usize,
-    /// Steps in all its rollouts.
-    pub steps: u64,
+    /// Steps of each of its rollouts, in order.
+    pub lengths: Vec<u32>,
     /// The file's length.
     pub bytes: u64,
     /// The digest of the file.
     pub digest: Digest,
 }
 
+impl ShardEntry {
+    /// Records in it.
+    pub fn rollouts(&self) -> usize {
+        self.lengths.len()
+    }
+
+    /// Steps in all its rollouts.
+    pub fn steps(&self) -> u64 {
+        self.lengths.iter().map(|&steps| u64::from(steps)).sum()
+    }
+}
+
 impl DatasetManifest {
     /// How many rollouts there are, over all shards.
     pub fn rollouts(&self) -> usize {
-        self.shards.iter().map(|shard| shard.rollouts).sum()
+        self.shards.iter().map(ShardEntry::rollouts).sum()
     }
 
     /// How many steps there are, over all shards.
     pub fn steps(&self) -> u64 {
-        self.shards.iter().map(|shard| shard.steps).sum()
+        self.shards.iter().map(ShardEntry::steps).sum()
     }
 
     /// The digest of what the dataset holds: shards, splits and widths, not of where it is or
     /// where its inputs were.
     pub fn content_digest(&self) -> Digest {
-        let digests: Vec<_> = self.shards.iter().map(|s| (&s.digest, s.rollouts)).collect();
+        let digests: Vec<_> = self.shards.iter().map(|s| (&s.digest, &s.lengths)).collect();
         let latent_width = self.encoder.as_ref().map(|e| e.latent_width);
         let content = (
             self.format,
@@ -119,9 +136,46 @@ impl DatasetManifest {
 
     /// Writes it into `directory`; until then there is no dataset.
     pub(crate) fn write(&self, directory: &Path) -> io::Result<()> {
-        let text = serde_json::to_vec_pretty(self)
-            .expect("strings, numbers and lists can always be written as JSON");
-        write_atomically(&Self::path_in(directory), &text)
+        write_atomically(&Self::path_in(directory), &readable_json(self))
+    }
+}
+
+/// `value` as JSON with a line for each key, and lists in one line.
+pub(crate) fn readable_json(value: &impl Serialize) -> Vec<u8> {
+    let mut text = Vec::new();
+    let format = ListsInLine(PrettyFormatter::new());
+    value
+        .serialize(&mut serde_json::Serializer::with_formatter(&mut text, format))
+        .expect("strings, numbers and lists can always be written as JSON");
+    text
+}
+
+/// Breaks lines within objects alone: a line for each of 10,000 lengths helps nobody.
+struct ListsInLine(PrettyFormatter<'static>);
+
+impl Formatter for ListsInLine {
+    fn begin_array_value<W: ?Sized + Write>(&mut self, to: &mut W, first: bool) -> io::Result<()> {
+        if first { Ok(()) } else { to.write_all(b", ") }
+    }
+
+    fn begin_object<W: ?Sized + Write>(&mut self, to: &mut W) -> io::Result<()> {
+        self.0.begin_object(to)
+    }
+
+    fn end_object<W: ?Sized + Write>(&mut self, to: &mut W) -> io::Result<()> {
+        self.0.end_object(to)
+    }
+
+    fn begin_object_key<W: ?Sized + Write>(&mut self, to: &mut W, first: bool) -> io::Result<()> {
+        self.0.begin_object_key(to, first)
+    }
+
+    fn begin_object_value<W: ?Sized + Write>(&mut self, to: &mut W) -> io::Result<()> {
+        self.0.begin_object_value(to)
+    }
+
+    fn end_object_value<W: ?Sized + Write>(&mut self, to: &mut W) -> io::Result<()> {
+        self.0.end_object_value(to)
     }
 }
 

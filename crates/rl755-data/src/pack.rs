@@ -74,7 +74,8 @@ pub struct PackReport {
 }
 
 /// A damaged rollout file.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct CorruptRollout {
     /// The file.
     pub path: PathBuf,
@@ -235,11 +236,18 @@ pub fn pack(
     let manifest = DatasetManifest {
         format: MANIFEST_FORMAT,
         made_by: made_by(),
+        config: serde_json::json!({
+            "stage": "pack",
+            "rollouts_per_tfrecord_file": config.rollouts_per_tfrecord_file,
+            "validation_fraction": config.validation_fraction,
+            "on_corrupt": config.on_corrupt,
+        }),
         name: config.out_name.clone(),
         action_width: environment.action_space.width(),
         environment,
         encoder: None,
         inputs: vec![Input { path: config.rollout_dir.clone(), digest: inputs_digest(&inputs) }],
+        skipped: skipped.clone(),
         splits,
         shards: shards.into_iter().map(|(entry, _)| entry).collect(),
     };
@@ -280,7 +288,7 @@ impl Meter<'_> {
 /// A sound rollout file.
 struct RolloutFile {
     path: PathBuf,
-    steps: u64,
+    steps: u32,
     bytes: u64,
     digest: Digest,
 }
@@ -330,7 +338,7 @@ fn check_inputs(
                 }
                 sound.push(RolloutFile {
                     path: path.clone(),
-                    steps: file.steps,
+                    steps: u32::try_from(file.steps).expect("a record has fewer than 2³² bytes"),
                     bytes: file.bytes,
                     digest: file.digest,
                 });
@@ -449,8 +457,7 @@ fn read_shard(path: &Path, name: &str, rollouts: &[RolloutFile]) -> io::Result<O
     }
     Ok(Some(ShardEntry {
         file: name.to_owned(),
-        rollouts: rollouts.len(),
-        steps: rollouts.iter().map(|r| r.steps).sum(),
+        lengths: rollouts.iter().map(|r| r.steps).collect(),
         bytes,
         digest: digest(&hasher),
     }))

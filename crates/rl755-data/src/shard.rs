@@ -49,8 +49,7 @@ pub struct ShardWriter {
     file: AtomicFile,
     hasher: blake3::Hasher,
     name: String,
-    rollouts: usize,
-    steps: u64,
+    lengths: Vec<u32>,
     bytes: u64,
 }
 
@@ -64,8 +63,7 @@ impl ShardWriter {
             file: AtomicFile::create(&directory.join(name))?,
             hasher: blake3::Hasher::new(),
             name: name.to_owned(),
-            rollouts: 0,
-            steps: 0,
+            lengths: Vec::new(),
             bytes: 0,
         })
     }
@@ -78,23 +76,24 @@ impl ShardWriter {
         let record = rollout.to_record()?;
         let mut framed = Vec::with_capacity(record.len() + 16);
         write_record(&mut framed, &record)?;
-        self.push_framed(&framed, rollout.steps() as u64)?;
+        let steps = u32::try_from(rollout.steps())
+            .map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, "2³² steps or more"))?;
+        self.push_framed(&framed, steps)?;
         Ok(())
     }
 
     /// Adds one record that is already framed.
-    pub(crate) fn push_framed(&mut self, framed: &[u8], steps: u64) -> io::Result<()> {
+    pub(crate) fn push_framed(&mut self, framed: &[u8], steps: u32) -> io::Result<()> {
         self.file.write_all(framed)?;
         self.hasher.update(framed);
-        self.rollouts += 1;
-        self.steps += steps;
+        self.lengths.push(steps);
         self.bytes += framed.len() as u64;
         Ok(())
     }
 
     /// Rollouts so far.
     pub fn rollouts(&self) -> usize {
-        self.rollouts
+        self.lengths.len()
     }
 
     /// The digest of the file so far.
@@ -110,8 +109,7 @@ impl ShardWriter {
         self.file.commit()?;
         Ok(ShardEntry {
             file: self.name,
-            rollouts: self.rollouts,
-            steps: self.steps,
+            lengths: self.lengths,
             bytes: self.bytes,
             digest: digest(&self.hasher),
         })
@@ -147,7 +145,7 @@ mod tests {
         let path = directory.path().join("a.tfrecord-00000-of-00001");
         assert!(!path.exists());
         let entry = writer.finish().unwrap();
-        assert_eq!((entry.rollouts, entry.steps, entry.bytes), (1, 7, 10));
+        assert_eq!((entry.lengths, entry.bytes), (vec![7], 10));
         assert_eq!(entry.digest, rl755_run::digest_file(&path).unwrap());
     }
 }

@@ -213,10 +213,10 @@ impl VerifyReport {
             Some(listed) if sound => {
                 let differs =
                     |found: String, expected: String| Fault::NotAsListed { found, expected };
-                if (file.records, file.bytes) != (listed.rollouts as u64, listed.bytes) {
+                if (file.records, file.bytes) != (listed.rollouts() as u64, listed.bytes) {
                     let text = |records, bytes| format!("{records} records in {bytes} bytes");
                     let found = text(file.records, file.bytes);
-                    problem(None, differs(found, text(listed.rollouts as u64, listed.bytes)));
+                    problem(None, differs(found, text(listed.rollouts() as u64, listed.bytes)));
                 } else if file.digest != listed.digest {
                     let text = |digest| format!("the digest {digest}");
                     problem(None, differs(text(&file.digest), text(&listed.digest)));

@@ -31,7 +31,7 @@ fn a_dataset_holds_the_rollouts_in_order_in_shards_of_its_splits() {
     assert_eq!(dataset.split("train").unwrap().range(), 0..9);
     assert_eq!(dataset.split("validation").unwrap().range(), 9..12);
     // Shards of 2 rollouts; the last one of each split has what is left.
-    let sizes: Vec<_> = dataset.manifest().shards.iter().map(|s| s.rollouts).collect();
+    let sizes: Vec<_> = dataset.manifest().shards.iter().map(|s| s.rollouts()).collect();
     assert_eq!(sizes, [2, 2, 2, 2, 1, 2, 1]);
 }
 

@@ -75,11 +75,13 @@ impl Place {
         let manifest = DatasetManifest {
             format: MANIFEST_FORMAT,
             made_by: "a test".into(),
+            config: serde_json::json!({ "stage": "test" }),
             name: "raw".into(),
             action_width: environment.action_space.width(),
             environment,
             encoder: None,
             inputs: vec![],
+            skipped: vec![],
             splits: train_and_validation(rollouts, 0.25),
             shards: vec![writer.finish().unwrap()],
         };

@@ -89,11 +89,13 @@ pub(crate) fn dataset_of(directory: &Path, rollouts: &[EncodedRollout]) -> PathB
     let manifest = DatasetManifest {
         format: MANIFEST_FORMAT,
         made_by: "test".to_owned(),
+        config: serde_json::json!({ "stage": "test" }),
         name: "circle".to_owned(),
         environment: environment(),
         action_width: 1,
         encoder: Some(encoder()),
         inputs: Vec::new(),
+        skipped: vec![],
         splits: train_and_validation(count, 0.25),
         shards: vec![writer.finish().unwrap()],
     };
