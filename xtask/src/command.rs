@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use crate::{bench, ci, golden, parity, pipeline, setup, test, test_tch};
+use crate::{bench, ci, golden, interop, parity, pipeline, setup, test, test_tch};
 
 /// Exit code of work that was stopped by Ctrl-C or SIGTERM and can be gone on with.
 pub(crate) const INTERRUPTED: u8 = 130;
@@ -26,6 +26,7 @@ enum Command {
     Ci(ci::Ci),
     Setup(setup::Setup),
     Golden(golden::Golden),
+    Interop(interop::Interop),
     Parity(parity::Parity),
     Bench(bench::Bench),
 }
@@ -40,6 +41,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Ci(command) => command.run(),
         Command::Setup(command) => command.run(),
         Command::Golden(command) => command.run(),
+        Command::Interop(command) => command.run(),
         Command::Parity(command) => command.run(),
         Command::Bench(command) => command.run(),
     };

@@ -9,11 +9,15 @@ use std::{
 use anyhow::bail;
 use rl755_run::UnknownName;
 
-use crate::{python, workspace};
+use crate::{
+    python::{self, PythonEnvironment},
+    workspace,
+};
 
 /// Make golden data again, by the committed scripts that made it from the peers in Python
 ///
-/// Needs `cargo xtask setup --python`. See with `git diff` what changed.
+/// Needs `cargo xtask setup --python`, and `--tensorflow` for what TensorFlow writes. See with `git
+/// diff` what changed.
 #[derive(clap::Args)]
 pub(crate) struct Golden {
     /// The script's name without .py [default: all]
@@ -32,9 +36,8 @@ impl Golden {
             let known = generators.iter().map(|path| stem(path)).collect();
             bail!(UnknownName::new("generator", &self.name.unwrap_or_default(), known));
         }
-        let interpreter = python::GYMNASIUM.ready()?;
         for generator in chosen {
-            let mut command = python::numeric(&interpreter);
+            let mut command = python::numeric(&environment(generator).ready()?);
             workspace::run(command.arg(generator))?;
         }
         Ok(ExitCode::SUCCESS)
@@ -57,6 +60,11 @@ fn generators() -> anyhow::Result<Vec<PathBuf>> {
     Ok(generators)
 }
 
+/// Where a generator runs: one called `…_by_tensorflow.py` needs TensorFlow.
+fn environment(generator: &Path) -> PythonEnvironment {
+    if stem(generator).ends_with("_by_tensorflow") { python::TENSORFLOW } else { python::GYMNASIUM }
+}
+
 fn stem(path: &Path) -> String {
     path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
@@ -68,6 +76,8 @@ mod tests {
     #[test]
     fn committed_generators_are_found() {
         let names: Vec<String> = generators().unwrap().iter().map(|path| stem(path)).collect();
-        assert!(names.contains(&"cartpole".to_owned()), "{names:?}");
+        for name in ["cartpole", "rollouts_by_tensorflow"] {
+            assert!(names.contains(&name.to_owned()), "{names:?}");
+        }
     }
 }

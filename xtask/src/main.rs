@@ -9,6 +9,7 @@ mod ci;
 mod command;
 mod file_size;
 mod golden;
+mod interop;
 mod libtorch;
 mod parity;
 mod pipeline;

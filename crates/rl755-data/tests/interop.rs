@@ -11,18 +11,18 @@ use rl755_env::Space;
 use rl755_run::{Interrupt, Silent};
 use support::*;
 
-/// The record of a golden file, which data-schemas/write_with_tensorflow.py wrote with TensorFlow
+/// The record of a golden file, which golden/rollouts_by_tensorflow.py wrote with TensorFlow
 /// 2.21.0. The values are exact.
 fn golden(name: &str) -> Vec<u8> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
     assert!(verify(path.to_str().unwrap(), 1, &Silent, &Interrupt::new()).unwrap().is_clean());
     let bytes = fs::read(path).unwrap();
-    RecordReader::new(&bytes[..]).next_record().unwrap().unwrap()
+    RecordReader::new(&bytes[..]).next_record().unwrap().unwrap().to_vec()
 }
 
 #[test]
 fn a_raw_rollout_that_tensorflow_wrote_is_read() {
-    let rollout = Rollout::from_record(golden("raw_by_tensorflow.tfrecord").into()).unwrap();
+    let rollout = Rollout::from_record(&golden("our_png.tfrecord")).unwrap();
     let environment = &rollout.environment;
     assert_eq!(environment.id, "Golden-v0");
     let action_space =
@@ -40,8 +40,8 @@ fn a_raw_rollout_that_tensorflow_wrote_is_read() {
 
 #[test]
 fn an_encoded_rollout_that_tensorflow_wrote_is_read() {
-    let record = golden("encoded_by_tensorflow.tfrecord");
-    let rollout = EncodedRollout::from_record(record.into()).unwrap();
+    let record = golden("our_latent.tfrecord");
+    let rollout = EncodedRollout::from_record(&record).unwrap();
     assert_eq!(rollout.latents, array![[0.0, 0.0, 0.5], [1.0, -1.0, 0.5], [2.0, -2.0, 0.5]]);
     assert_eq!(rollout.std_devs, array![[1.0, 2.0, 0.0], [1.0, 2.0, 1.0], [1.0, 2.0, 2.0]]);
     assert_eq!(rollout.rewards, [0.0, 0.5, 1.0]);
