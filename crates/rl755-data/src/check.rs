@@ -2,7 +2,6 @@
 
 use std::{fs::File, io, path::Path};
 
-use prost::bytes::Bytes;
 use rl755_env::EnvSpec;
 use rl755_run::Digest;
 
@@ -24,8 +23,9 @@ pub(crate) struct CheckedRecord {
 }
 
 /// Checks everything about a record but the pixels of its frames.
-pub(crate) fn check_record(data: Bytes) -> Result<CheckedRecord, SchemaError> {
+pub(crate) fn check_record(data: &[u8]) -> Result<CheckedRecord, SchemaError> {
     let parsed = Parsed::from_record(data)?;
+    parsed.check_unknown()?;
     let steps = parsed.head.steps as u64;
     if parsed.head.format == LATENT {
         let rollout = encoded_record::from_parsed(parsed)?;
@@ -87,7 +87,7 @@ pub(crate) fn check_file(path: &Path) -> io::Result<CheckedFile> {
             }
             Err(RecordError::Io(error)) => return Err(error),
         };
-        match check_record(Bytes::from(data)) {
+        match check_record(&data) {
             Ok(checked) => {
                 file.steps += checked.steps;
                 if file.environment.is_none() {
@@ -110,7 +110,7 @@ pub(crate) fn check_file(path: &Path) -> io::Result<CheckedFile> {
         }
     }
     file.records = reader.record();
-    let mut hashed = reader.into_inner();
+    let (mut hashed, _) = reader.into_parts();
     // After a damaged header the rest of the file has not been read.
     io::copy(&mut hashed, &mut io::sink())?;
     file.bytes = hashed.bytes;

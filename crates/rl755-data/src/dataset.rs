@@ -9,7 +9,6 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use prost::bytes::Bytes;
 use rl755_run::{Digest, RunLock};
 
 use crate::{
@@ -253,14 +252,13 @@ impl Dataset {
     ///
     /// # Panics
     /// When there are not that many rollouts.
-    pub fn record(&self, index: usize) -> Result<Bytes, DatasetError> {
+    pub fn record(&self, index: usize) -> Result<Vec<u8>, DatasetError> {
         let (shard, record) = self.locate(index);
         let path = self.shard_path(shard);
         let position = self.positions(shard)?[record];
         let mut file =
             File::open(&path).map_err(|source| DatasetError::Io { path: path.clone(), source })?;
         read_record_at(&mut file, record as u64, position)
-            .map(Bytes::from)
             .map_err(|source| DatasetError::Record { path, source })
     }
 
@@ -272,7 +270,7 @@ impl Dataset {
     /// # Panics
     /// When there are not that many rollouts.
     pub fn rollout<R: StoredRollout>(&self, index: usize) -> Result<R, DatasetError> {
-        R::from_record(self.record(index)?)
+        R::from_record(&self.record(index)?)
             .and_then(|rollout| {
                 rollout.check_fits(self.manifest())?;
                 Ok(rollout)

@@ -1,7 +1,6 @@
 //! Encoded rollouts as records: means and standard deviations of the latents.
 
 use ndarray::Array2;
-use prost::bytes::Bytes;
 
 use crate::{
     DatasetManifest, EncodedRollout, SchemaError, StoredRollout,
@@ -50,7 +49,7 @@ impl StoredRollout for EncodedRollout {
         ))
     }
 
-    fn from_record(record: Bytes) -> Result<Self, SchemaError> {
+    fn from_record(record: &[u8]) -> Result<Self, SchemaError> {
         from_parsed(Parsed::from_record(record)?)
     }
 
@@ -80,7 +79,7 @@ impl StoredRollout for EncodedRollout {
     }
 }
 
-pub(crate) fn from_parsed(parsed: Parsed) -> Result<EncodedRollout, SchemaError> {
+pub(crate) fn from_parsed(parsed: Parsed<'_>) -> Result<EncodedRollout, SchemaError> {
     let head = &parsed.head;
     if head.format != LATENT {
         return Err(SchemaError::Format { found: head.format.clone(), expected: "`latent`" });

@@ -199,7 +199,7 @@ impl FrameSampler {
     fn sample(&self, visit: u64) -> Result<Block, DatasetError> {
         let index = self.order.item(visit);
         let record = self.split.dataset().record(self.split.range().start + index)?;
-        let raw = RawRecord::parse(record).map_err(|source| self.error(index, source))?;
+        let raw = RawRecord::parse(&record).map_err(|source| self.error(index, source))?;
         let steps = raw.parsed.head.steps;
         check_environment(&raw.parsed.head.environment, self.split.dataset().manifest())
             .map_err(|source| self.error(index, source))?;
@@ -227,7 +227,7 @@ impl FrameSampler {
         let pngs = chosen
             .iter()
             // A copy, so that the rest of the record can go.
-            .map(|&step| raw.png(step as usize).map(|png| Bytes::copy_from_slice(png)))
+            .map(|&step| raw.stored(step as usize).map(Bytes::copy_from_slice))
             .collect::<Result<_, _>>()
             .map_err(|source| self.error(index, source))?;
         Ok(Block::Frames(pngs))

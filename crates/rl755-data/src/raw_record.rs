@@ -1,7 +1,6 @@
 //! Raw rollouts as records: PNG frames or float vectors.
 
 use ndarray::Array2;
-use prost::bytes::Bytes;
 use rayon::prelude::*;
 use rl755_env::{EnvSpec, ObservationBuffer, ObservationRef, Space};
 
@@ -9,7 +8,7 @@ use crate::{
     DatasetManifest, Rollout, SchemaError, StoredRollout,
     png_frame::{FrameShape, check_frame, decode_frame, encode_frame},
     proto::Feature,
-    schema::{Head, Parsed, check_environment, float_features, lists, record},
+    schema::{Head, Parsed, byte_string, check_environment, float_features, lists, record},
 };
 
 const PNG: &str = "png";
@@ -175,7 +174,7 @@ impl StoredRollout for Rollout {
         Ok(recorder.finish(self.terminated, self.truncated))
     }
 
-    fn from_record(record: Bytes) -> Result<Self, SchemaError> {
+    fn from_record(record: &[u8]) -> Result<Self, SchemaError> {
         let raw = RawRecord::parse(record)?;
         let steps = raw.parsed.head.steps;
         let observations = match raw.frame_shape() {
@@ -212,18 +211,20 @@ impl StoredRollout for Rollout {
     }
 }
 
-/// A record of a raw rollout whose frames have not been decoded.
+/// A record of a raw rollout whose frames have been found but not decoded.
 #[derive(Debug)]
-pub(crate) struct RawRecord {
-    pub(crate) parsed: Parsed,
+pub(crate) struct RawRecord<'a> {
+    pub(crate) parsed: Parsed<'a>,
+    /// The features of the frames, one per step; none where observations are vectors.
+    frames: Vec<&'a [u8]>,
 }
 
-impl RawRecord {
-    pub(crate) fn parse(record: Bytes) -> Result<Self, SchemaError> {
+impl<'a> RawRecord<'a> {
+    pub(crate) fn parse(record: &'a [u8]) -> Result<Self, SchemaError> {
         Self::of(Parsed::from_record(record)?)
     }
 
-    pub(crate) fn of(parsed: Parsed) -> Result<Self, SchemaError> {
+    pub(crate) fn of(parsed: Parsed<'a>) -> Result<Self, SchemaError> {
         let head = &parsed.head;
         let space = &head.environment.observation_space;
         let expected = if frame_shape(space).is_some() { PNG } else { FLOAT };
@@ -248,18 +249,23 @@ impl RawRecord {
                 expected: format!("at most {MAX_OBSERVATION_VALUES} values"),
             });
         }
-        let raw = Self { parsed };
-        raw.parsed.list(lists::OBSERVATIONS)?;
-        Ok(raw)
+        let frames = match frame_shape(space) {
+            Some(_) => parsed.features(lists::OBSERVATIONS)?,
+            None => Vec::new(),
+        };
+        Ok(Self { parsed, frames })
     }
 
     pub(crate) fn frame_shape(&self) -> Option<FrameShape> {
         frame_shape(&self.parsed.head.environment.observation_space)
     }
 
-    /// The PNG of a step.
-    pub(crate) fn png(&self, step: usize) -> Result<&Bytes, SchemaError> {
-        self.parsed.blob(lists::OBSERVATIONS, step)
+    /// The frame of step `step` as it is stored.
+    ///
+    /// # Panics
+    /// When there is no such step, or observations are vectors.
+    pub(crate) fn stored(&self, step: usize) -> Result<&'a [u8], SchemaError> {
+        byte_string(lists::OBSERVATIONS, step, self.frames[step])
     }
 
     fn decode_frame(&self, step: usize, frame: &mut [u8]) -> Result<(), SchemaError> {
@@ -267,7 +273,7 @@ impl RawRecord {
             let found = self.parsed.head.format.clone();
             return Err(SchemaError::Format { found, expected: "`png`" });
         };
-        decode_frame(shape, self.png(step)?, frame)
+        decode_frame(shape, self.stored(step)?, frame)
             .map_err(|source| SchemaError::Frame { step, source })
     }
 
@@ -288,14 +294,16 @@ impl RawRecord {
             return self.vectors().map(|_| ());
         };
         (0..self.parsed.head.steps).try_for_each(|step| {
-            check_frame(shape, self.png(step)?)
+            check_frame(shape, self.stored(step)?)
                 .map_err(|source| SchemaError::Frame { step, source })
         })
     }
 }
 
 /// The actions `[steps, action_width]` and rewards `[steps]` of a rollout of either kind.
-pub(crate) fn actions_and_rewards(parsed: &Parsed) -> Result<(Array2<f32>, Vec<f32>), SchemaError> {
+pub(crate) fn actions_and_rewards(
+    parsed: &Parsed<'_>,
+) -> Result<(Array2<f32>, Vec<f32>), SchemaError> {
     let width = parsed.head.environment.action_space.width();
     let actions = parsed.floats(lists::ACTIONS, width)?;
     let actions = Array2::from_shape_vec((parsed.head.steps, width), actions)

@@ -2,20 +2,22 @@
 
 use std::collections::BTreeMap;
 
-use prost::{
-    Message,
-    bytes::{Buf, Bytes},
-};
+use prost::Message;
 use rl755_env::EnvSpec;
 use rl755_run::Digest;
 
 use crate::{
     DatasetManifest, FrameError,
-    proto::{Feature, FeatureList, FeatureLists, Features, Kind, SequenceExample},
+    example::{Example, FeatureListView, FeatureView},
+    proto::{Feature, FeatureList, FeatureLists, Features, SequenceExample},
+    wire::WireError,
 };
 
 /// The version of the schema that this crate writes and reads.
 pub const SCHEMA_VERSION: i64 = 1;
+
+/// The most dimensions of an observation that are read.
+const MAX_DIMENSIONS: usize = 8;
 
 /// Keys of `feature_lists`.
 pub(crate) mod lists {
@@ -23,6 +25,7 @@ pub(crate) mod lists {
     pub(crate) const STD_DEVS: &str = "observation_std_devs";
     pub(crate) const ACTIONS: &str = "actions";
     pub(crate) const REWARDS: &str = "rewards";
+    pub(crate) const ALL: [&str; 4] = [OBSERVATIONS, STD_DEVS, ACTIONS, REWARDS];
 }
 
 /// Keys of `context`.
@@ -38,6 +41,19 @@ pub(crate) mod context {
     pub(crate) const OBSERVATION_FORMAT: &str = "observation_format";
     pub(crate) const OBSERVATION_SHAPE: &str = "observation_shape";
     pub(crate) const ENCODER: &str = "encoder";
+    pub(crate) const ALL: [&str; 11] = [
+        SCHEMA_VERSION,
+        ENVIRONMENT,
+        ENVIRONMENT_SPEC,
+        SEED,
+        POLICY,
+        STEPS,
+        TERMINATED,
+        TRUNCATED,
+        OBSERVATION_FORMAT,
+        OBSERVATION_SHAPE,
+        ENCODER,
+    ];
 }
 
 /// A record is no rollout, or not one of the expected kind.
@@ -46,7 +62,7 @@ pub(crate) mod context {
 pub enum SchemaError {
     /// The bytes are no `SequenceExample`.
     #[error("not a SequenceExample: {0}")]
-    NotAnExample(#[from] prost::DecodeError),
+    NotAnExample(#[from] WireError),
     /// The record was written by a later version of this program, or by another one.
     #[error("schema version {found}; this program reads {SCHEMA_VERSION}")]
     Version {
@@ -132,7 +148,7 @@ pub trait StoredRollout: Sized + Send {
     ///
     /// # Errors
     /// When the record is no such rollout.
-    fn from_record(record: Bytes) -> Result<Self, SchemaError>;
+    fn from_record(record: &[u8]) -> Result<Self, SchemaError>;
 
     /// How many steps it has.
     fn steps(&self) -> usize;
@@ -205,109 +221,123 @@ impl Head {
         Features { feature }
     }
 
-    pub(crate) fn from_features(features: &Features) -> Result<Self, SchemaError> {
-        let version = int(features, context::SCHEMA_VERSION)?;
+    fn read(example: &Example<'_>) -> Result<Self, SchemaError> {
+        let version = int(example, context::SCHEMA_VERSION)?;
         if version != SCHEMA_VERSION {
             return Err(SchemaError::Version { found: version });
         }
-        let spec = bytes(features, context::ENVIRONMENT_SPEC)?;
+        let spec = bytes(example, context::ENVIRONMENT_SPEC)?;
         let unreadable =
             |key| move |e: serde_json::Error| SchemaError::Text { key, reason: e.to_string() };
-        let shape = ints(features, context::OBSERVATION_SHAPE)?;
-        let encoder = match features.feature.get(context::ENCODER) {
+        let encoder = match example.feature(context::ENCODER)? {
             None => None,
             Some(_) => {
-                let text = serde_json::Value::String(text(features, context::ENCODER)?);
+                let text = serde_json::Value::String(text(example, context::ENCODER)?);
                 Some(serde_json::from_value(text).map_err(unreadable(context::ENCODER))?)
             }
         };
         Ok(Self {
             environment: serde_json::from_slice(spec)
                 .map_err(unreadable(context::ENVIRONMENT_SPEC))?,
-            seed: int(features, context::SEED)?.cast_unsigned(),
-            policy: text(features, context::POLICY)?,
-            steps: count(context::STEPS, int(features, context::STEPS)?)?,
-            terminated: int(features, context::TERMINATED)? != 0,
-            truncated: int(features, context::TRUNCATED)? != 0,
-            format: text(features, context::OBSERVATION_FORMAT)?,
-            shape: shape
-                .iter()
-                .map(|&n| count(context::OBSERVATION_SHAPE, n))
-                .collect::<Result<_, _>>()?,
+            seed: int(example, context::SEED)?.cast_unsigned(),
+            policy: text(example, context::POLICY)?,
+            steps: count(context::STEPS, int(example, context::STEPS)?)?,
+            terminated: int(example, context::TERMINATED)? != 0,
+            truncated: int(example, context::TRUNCATED)? != 0,
+            format: text(example, context::OBSERVATION_FORMAT)?,
+            shape: counts(example, context::OBSERVATION_SHAPE)?,
             encoder,
         })
     }
 }
 
-/// A parsed record whose sequences have not been looked at.
+/// A record whose context has been read and whose sequences have only been found.
 #[derive(Debug)]
-pub(crate) struct Parsed {
+pub(crate) struct Parsed<'a> {
     pub(crate) head: Head,
-    lists: BTreeMap<String, FeatureList>,
+    example: Example<'a>,
 }
 
-impl Parsed {
-    pub(crate) fn from_record(record: impl Buf) -> Result<Self, SchemaError> {
-        let example = SequenceExample::decode(record)?;
-        let missing = |part| SchemaError::Missing { key: context::SCHEMA_VERSION, part };
-        let features = example.context.ok_or_else(|| missing("context"))?;
-        let head = Head::from_features(&features)?;
-        let lists = example.feature_lists.unwrap_or_default().feature_list;
-        Ok(Self { head, lists })
+impl<'a> Parsed<'a> {
+    pub(crate) fn from_record(record: &'a [u8]) -> Result<Self, SchemaError> {
+        let example = Example::parse(record)?;
+        Ok(Self { head: Head::read(&example)?, example })
     }
 
-    /// The features of one sequence, one per step.
-    pub(crate) fn list(&self, key: &'static str) -> Result<&[Feature], SchemaError> {
-        let list =
-            self.lists.get(key).ok_or(SchemaError::Missing { key, part: "feature_lists" })?;
-        if list.feature.len() != self.head.steps {
-            return Err(SchemaError::Shape {
-                key,
-                step: None,
-                found: format!("{} steps", list.feature.len()),
-                expected: format!("{} steps", self.head.steps),
-            });
+    /// Looks at what no one asks for: the values of unknown keys must be sound messages too.
+    pub(crate) fn check_unknown(&self) -> Result<(), SchemaError> {
+        Ok(self.example.check(|key| lists::ALL.contains(&key) || context::ALL.contains(&key))?)
+    }
+
+    fn list(&self, key: &'static str) -> Result<FeatureListView<'a>, SchemaError> {
+        self.example.list(key)?.ok_or(SchemaError::Missing { key, part: "feature_lists" })
+    }
+
+    /// The features of a sequence, one per step, as [`byte_string`] reads them.
+    pub(crate) fn features(&self, key: &'static str) -> Result<Vec<&'a [u8]>, SchemaError> {
+        let list = self.list(key)?;
+        // Not more than the bytes there are can hold, whatever the context says.
+        let mut features = Vec::with_capacity(self.head.steps.min(list.bytes() / 2));
+        for feature in list.features() {
+            features.push(feature?);
         }
-        Ok(&list.feature)
+        self.check_steps(key, features.len())?;
+        Ok(features)
     }
 
     /// A sequence of `width` finite floats per step, one step after another.
     pub(crate) fn floats(&self, key: &'static str, width: usize) -> Result<Vec<f32>, SchemaError> {
-        let features = self.list(key)?;
-        // The steps were compared with the number of features, so this is no hostile length.
-        let mut values = Vec::with_capacity(features.len() * width.min(1 << 16));
-        for (step, feature) in features.iter().enumerate() {
-            let row = match &feature.kind {
-                Some(Kind::FloatList(list)) if list.value.len() == width => &list.value,
-                other => {
-                    return Err(SchemaError::Shape {
-                        key,
-                        step: Some(step),
-                        found: describe(other.as_ref()),
-                        expected: format!("{width} floats"),
-                    });
-                }
-            };
-            if let Some(&value) = row.iter().find(|v| !v.is_finite()) {
-                return Err(SchemaError::NotFinite { key, step, value });
+        let list = self.list(key)?;
+        // Not more than the bytes there are can hold, whatever the context says.
+        let expected = self.head.steps.saturating_mul(width);
+        let mut values = Vec::with_capacity(expected.min(list.bytes() / 4));
+        let mut steps = 0;
+        for feature in list.features() {
+            let feature = FeatureView::parse(feature?)?;
+            let start = values.len();
+            if !feature.append_floats(&mut values)? || values.len() - start != width {
+                return Err(SchemaError::Shape {
+                    key,
+                    step: Some(steps),
+                    found: feature.describe(),
+                    expected: format!("{width} floats"),
+                });
             }
-            values.extend_from_slice(row);
+            steps += 1;
+        }
+        self.check_steps(key, steps)?;
+        if let Some(index) = values.iter().position(|v| !v.is_finite()) {
+            return Err(SchemaError::NotFinite { key, step: index / width, value: values[index] });
         }
         Ok(values)
     }
 
-    /// The byte string of step `step` in a sequence.
-    pub(crate) fn blob(&self, key: &'static str, step: usize) -> Result<&Bytes, SchemaError> {
-        match &self.list(key)?[step].kind {
-            Some(Kind::BytesList(list)) if list.value.len() == 1 => Ok(&list.value[0]),
-            other => Err(SchemaError::Shape {
-                key,
-                step: Some(step),
-                found: describe(other.as_ref()),
-                expected: "1 byte string".to_owned(),
-            }),
+    fn check_steps(&self, key: &'static str, found: usize) -> Result<(), SchemaError> {
+        if found == self.head.steps {
+            return Ok(());
         }
+        Err(SchemaError::Shape {
+            key,
+            step: None,
+            found: format!("{found} steps"),
+            expected: format!("{} steps", self.head.steps),
+        })
     }
+}
+
+/// The one byte string of a feature of the sequence `key`.
+pub(crate) fn byte_string<'a>(
+    key: &'static str,
+    step: usize,
+    feature: &'a [u8],
+) -> Result<&'a [u8], SchemaError> {
+    let feature = FeatureView::parse(feature)?;
+    feature.byte_string()?.ok_or_else(|| SchemaError::Shape {
+        key,
+        step: Some(step),
+        found: feature.describe(),
+        expected: "1 byte string".to_owned(),
+    })
 }
 
 /// The record of a context and its sequences.
@@ -350,48 +380,46 @@ pub(crate) fn float_features(
     Ok(values.chunks(width).map(|row| Feature::floats(row.to_vec())).collect())
 }
 
-fn describe(kind: Option<&Kind>) -> String {
-    match kind {
-        None => "nothing".to_owned(),
-        Some(Kind::BytesList(list)) => format!("{} byte strings", list.value.len()),
-        Some(Kind::FloatList(list)) => format!("{} floats", list.value.len()),
-        Some(Kind::Int64List(list)) => format!("{} integers", list.value.len()),
+fn get<'a>(example: &Example<'a>, key: &'static str) -> Result<FeatureView<'a>, SchemaError> {
+    example.feature(key)?.ok_or(SchemaError::Missing { key, part: "context" })
+}
+
+fn wrong(key: &'static str, found: &FeatureView<'_>, expected: &str) -> SchemaError {
+    SchemaError::Shape { key, step: None, found: found.describe(), expected: expected.to_owned() }
+}
+
+fn counts(example: &Example<'_>, key: &'static str) -> Result<Vec<usize>, SchemaError> {
+    let feature = get(example, key)?;
+    let values = feature.ints().ok_or_else(|| wrong(key, &feature, "a list of integers"))?;
+    let mut counts = Vec::with_capacity(MAX_DIMENSIONS);
+    for value in values {
+        if counts.len() == MAX_DIMENSIONS {
+            return Err(wrong(key, &feature, &format!("at most {MAX_DIMENSIONS} integers")));
+        }
+        counts.push(count(key, value?)?);
+    }
+    Ok(counts)
+}
+
+fn int(example: &Example<'_>, key: &'static str) -> Result<i64, SchemaError> {
+    let feature = get(example, key)?;
+    let mut values = feature.ints().into_iter().flatten();
+    match (values.next().transpose()?, values.next().transpose()?) {
+        (Some(value), None) => Ok(value),
+        _ => Err(wrong(key, &feature, "1 integer")),
     }
 }
 
-fn get<'a>(features: &'a Features, key: &'static str) -> Result<Option<&'a Kind>, SchemaError> {
-    let missing = SchemaError::Missing { key, part: "context" };
-    Ok(features.feature.get(key).ok_or(missing)?.kind.as_ref())
+fn bytes<'a>(example: &Example<'a>, key: &'static str) -> Result<&'a [u8], SchemaError> {
+    let feature = get(example, key)?;
+    feature.byte_string()?.ok_or_else(|| wrong(key, &feature, "1 byte string"))
 }
 
-fn wrong(key: &'static str, found: Option<&Kind>, expected: &str) -> SchemaError {
-    SchemaError::Shape { key, step: None, found: describe(found), expected: expected.to_owned() }
-}
-
-fn ints<'a>(features: &'a Features, key: &'static str) -> Result<&'a [i64], SchemaError> {
-    match get(features, key)? {
-        Some(Kind::Int64List(list)) => Ok(&list.value),
-        other => Err(wrong(key, other, "a list of integers")),
-    }
-}
-
-fn int(features: &Features, key: &'static str) -> Result<i64, SchemaError> {
-    match get(features, key)? {
-        Some(Kind::Int64List(list)) if list.value.len() == 1 => Ok(list.value[0]),
-        other => Err(wrong(key, other, "1 integer")),
-    }
-}
-
-fn bytes<'a>(features: &'a Features, key: &'static str) -> Result<&'a Bytes, SchemaError> {
-    match get(features, key)? {
-        Some(Kind::BytesList(list)) if list.value.len() == 1 => Ok(&list.value[0]),
-        other => Err(wrong(key, other, "1 byte string")),
-    }
-}
-
-fn text(features: &Features, key: &'static str) -> Result<String, SchemaError> {
-    let bytes = bytes(features, key)?;
-    String::from_utf8(bytes.to_vec()).map_err(|e| SchemaError::Text { key, reason: e.to_string() })
+fn text(example: &Example<'_>, key: &'static str) -> Result<String, SchemaError> {
+    let bytes = bytes(example, key)?;
+    str::from_utf8(bytes)
+        .map(str::to_owned)
+        .map_err(|e| SchemaError::Text { key, reason: e.to_string() })
 }
 
 fn count(key: &'static str, value: i64) -> Result<usize, SchemaError> {

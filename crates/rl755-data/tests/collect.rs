@@ -25,9 +25,9 @@ const CHILD: &str = "RL755_COLLECT_CHILD";
 fn read(path: &Path) -> Rollout {
     let bytes = fs::read(path).unwrap();
     let mut reader = RecordReader::new(&bytes[..]);
-    let record = reader.next_record().unwrap().unwrap();
+    let record = reader.next_record().unwrap().unwrap().to_vec();
     assert!(reader.next_record().unwrap().is_none());
-    Rollout::from_record(record.into()).unwrap()
+    Rollout::from_record(&record).unwrap()
 }
 
 fn run(config: &CollectConfig, interrupt: &Interrupt) -> Result<bool, CollectError> {
@@ -217,8 +217,8 @@ fn a_killed_process_is_resumed_to_the_same_bytes() {
         process.kill().unwrap();
         process.wait().unwrap();
         for bytes in files(&killed).into_values() {
-            let record = RecordReader::new(&bytes[..]).next_record().unwrap().unwrap();
-            Rollout::from_record(record.into()).expect("files appear only when complete");
+            let record = RecordReader::new(&bytes[..]).next_record().unwrap().unwrap().to_vec();
+            Rollout::from_record(&record).expect("files appear only when complete");
         }
     }
     let report = collect_all(&many(&killed));

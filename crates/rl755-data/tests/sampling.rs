@@ -363,10 +363,10 @@ fn records_round_trip_and_are_the_same_bytes_each_time() {
     let raw: Rollout = Dataset::open(&directory.path().join("data")).unwrap().rollout(1).unwrap();
     let record = raw.to_record().unwrap();
     assert_eq!(record, raw.to_record().unwrap());
-    assert_eq!(Rollout::from_record(record.into()).unwrap(), raw);
+    assert_eq!(Rollout::from_record(&record).unwrap(), raw);
     let encoded = encode(&raw, 1, &encoder());
     let record = encoded.to_record().unwrap();
-    assert_eq!(EncodedRollout::from_record(record.into()).unwrap(), encoded);
+    assert_eq!(EncodedRollout::from_record(&record).unwrap(), encoded);
     let mut broken = encoded;
     broken.std_devs[[2, 1]] = f32::NAN;
     let error = broken.to_record().unwrap_err().to_string();
