@@ -83,13 +83,21 @@ pub struct RecordPosition {
     pub length: u64,
 }
 
-/// Reads records one after another.
+/// Bytes that are asked of the reader at a time: many enough that a call costs little, few enough
+/// that they are still in a core's cache when they are looked at.
+const BLOCK_BYTES: usize = 1 << 18;
+
+/// Reads records one after another, all into the same buffer.
 ///
-/// Memory is allocated as data arrives, so that a damaged length cannot ask for more than the
-/// file holds.
+/// The buffer grows as data arrives, so that a damaged length cannot ask for more than the file
+/// holds: it has at most twice the bytes of the longest record, and a block of 256 KiB.
 #[derive(Debug)]
 pub struct RecordReader<R> {
     reader: R,
+    buffer: Vec<u8>,
+    /// What was read and not yet given away: `buffer[start..end]`.
+    start: usize,
+    end: usize,
     record: u64,
     offset: u64,
     finished: bool,
@@ -98,7 +106,13 @@ pub struct RecordReader<R> {
 impl<R: Read> RecordReader<R> {
     /// Reads from `reader`, which stands at the beginning of a file of records.
     pub fn new(reader: R) -> Self {
-        Self { reader, record: 0, offset: 0, finished: false }
+        Self::with_buffer(reader, Vec::new())
+    }
+
+    /// As [`new`](Self::new), with the buffer of an earlier reader: fresh memory costs as much
+    /// time as reading into it.
+    pub fn with_buffer(reader: R, buffer: Vec<u8>) -> Self {
+        Self { reader, buffer, start: 0, end: 0, record: 0, offset: 0, finished: false }
     }
 
     /// The index of the record that comes next.
@@ -111,9 +125,9 @@ impl<R: Read> RecordReader<R> {
         self.offset
     }
 
-    /// The reader, wherever it stands.
-    pub fn into_inner(self) -> R {
-        self.reader
+    /// The reader, which may have been read further than the last record, and the buffer.
+    pub fn into_parts(self) -> (R, Vec<u8>) {
+        (self.reader, self.buffer)
     }
 
     /// The data of the next record, or `None` at the end of the file.
@@ -123,41 +137,57 @@ impl<R: Read> RecordReader<R> {
     ///
     /// # Errors
     /// When the record is damaged or the reader fails.
-    pub fn next_record(&mut self) -> Result<Option<Vec<u8>>, RecordError> {
+    pub fn next_record(&mut self) -> Result<Option<&[u8]>, RecordError> {
         if self.finished {
             return Ok(None);
         }
         // Cleared below where reading can go on.
         self.finished = true;
-        let mut header = [0; HEADER_BYTES as usize];
-        let present = read_up_to(&mut self.reader, &mut header)? as u64;
+        let present = self.fill(HEADER_BYTES)?;
         if present == 0 {
             return Ok(None);
         }
         if present < HEADER_BYTES {
             return Err(self.damaged(RecordFault::Truncated { present, expected: HEADER_BYTES }));
         }
-        let length = parse_header(&header).map_err(|fault| self.damaged(fault))?;
+        let length =
+            parse_header(&self.buffer[self.start..]).map_err(|fault| self.damaged(fault))?;
         let expected = length + FRAMING_BYTES;
-        let mut data = Vec::new();
-        let wanted = length + FOOTER_BYTES;
-        // Reserves no more than 16 MiB ahead of the data; read_to_end grows the rest.
-        data.reserve_exact(wanted.min(1 << 24) as usize);
-        self.reader.by_ref().take(wanted).read_to_end(&mut data)?;
-        if (data.len() as u64) < wanted {
-            let present = HEADER_BYTES + data.len() as u64;
+        let present = self.fill(expected)?;
+        if present < expected {
             return Err(self.damaged(RecordFault::Truncated { present, expected }));
         }
-        let footer = data.split_off(length as usize);
-        let intact = masked_crc(&data).to_le_bytes()[..] == footer[..];
-        let error = (!intact).then(|| self.damaged(RecordFault::DataChecksum));
+        let data =
+            self.start + HEADER_BYTES as usize..self.start + (expected - FOOTER_BYTES) as usize;
+        let footer = data.end..data.end + FOOTER_BYTES as usize;
+        let damaged = self.damaged(RecordFault::DataChecksum);
+        self.start = footer.end;
         self.record += 1;
         self.offset += expected;
         self.finished = false;
-        match error {
-            Some(error) => Err(error),
-            None => Ok(Some(data)),
+        let (data, footer) = (&self.buffer[data], &self.buffer[footer]);
+        if masked_crc(data).to_le_bytes() == *footer { Ok(Some(data)) } else { Err(damaged) }
+    }
+
+    /// Reads on until `wanted` bytes are there or the reader ends; gives how many of them are.
+    fn fill(&mut self, wanted: u64) -> io::Result<u64> {
+        while ((self.end - self.start) as u64) < wanted {
+            if self.end + BLOCK_BYTES > self.buffer.len() {
+                self.buffer.copy_within(self.start..self.end, 0);
+                self.end -= self.start;
+                self.start = 0;
+                if self.end + BLOCK_BYTES > self.buffer.len() {
+                    self.buffer.resize(self.end + BLOCK_BYTES, 0);
+                }
+            }
+            match self.reader.read(&mut self.buffer[self.end..self.end + BLOCK_BYTES]) {
+                Ok(0) => break,
+                Ok(n) => self.end += n,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
         }
+        Ok(wanted.min((self.end - self.start) as u64))
     }
 
     fn damaged(&self, fault: RecordFault) -> RecordError {
@@ -204,40 +234,44 @@ pub fn read_record_at(
     record: u64,
     position: RecordPosition,
 ) -> Result<Vec<u8>, RecordError> {
-    file.seek(SeekFrom::Start(position.offset))?;
-    let mut reader =
-        RecordReader { reader: file, record, offset: position.offset, finished: false };
-    reader.next_record()?.ok_or(RecordError::Damaged {
-        record,
-        offset: position.offset,
-        fault: RecordFault::Truncated { present: 0, expected: position.length + FRAMING_BYTES },
-    })
+    let RecordPosition { offset, length } = position;
+    let damaged = |fault| RecordError::Damaged { record, offset, fault };
+    let expected = length + FRAMING_BYTES;
+    file.seek(SeekFrom::Start(offset))?;
+    let mut header = [0; HEADER_BYTES as usize];
+    let mut data = Vec::new();
+    let present = file.by_ref().take(HEADER_BYTES).read_to_end(&mut data)? as u64;
+    if present < HEADER_BYTES {
+        return Err(damaged(RecordFault::Truncated { present, expected }));
+    }
+    header.copy_from_slice(&data);
+    // The file may have become another since it was indexed.
+    if parse_header(&header).map_err(damaged)? != length {
+        return Err(damaged(RecordFault::LengthChecksum));
+    }
+    data.clear();
+    let wanted = length + FOOTER_BYTES;
+    // No more than 16 MiB ahead of the data; read_to_end grows the rest.
+    data.reserve_exact(wanted.min(1 << 24) as usize);
+    file.take(wanted).read_to_end(&mut data)?;
+    let present = HEADER_BYTES + data.len() as u64;
+    if present < expected {
+        return Err(damaged(RecordFault::Truncated { present, expected }));
+    }
+    let footer = data.split_off(length as usize);
+    let intact = masked_crc(&data).to_le_bytes()[..] == footer[..];
+    if intact { Ok(data) } else { Err(damaged(RecordFault::DataChecksum)) }
 }
 
-/// The length in a header whose checksum matches.
-fn parse_header(header: &[u8; HEADER_BYTES as usize]) -> Result<u64, RecordFault> {
-    let (length, checksum) = header.split_at(8);
-    if masked_crc(length).to_le_bytes()[..] != *checksum {
+/// The length in a header whose checksum matches; `header` has at least its 12 bytes.
+fn parse_header(header: &[u8]) -> Result<u64, RecordFault> {
+    let mut bytes = [0; 8];
+    bytes.copy_from_slice(&header[..8]);
+    if masked_crc(&bytes).to_le_bytes() != header[8..HEADER_BYTES as usize] {
         return Err(RecordFault::LengthChecksum);
     }
-    let mut bytes = [0; 8];
-    bytes.copy_from_slice(length);
     let length = u64::from_le_bytes(bytes);
     if length > MAX_RECORD_BYTES { Err(RecordFault::TooLong { length }) } else { Ok(length) }
-}
-
-/// Fills `buffer` as far as the reader has bytes.
-fn read_up_to(reader: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
-    let mut filled = 0;
-    while filled < buffer.len() {
-        match reader.read(&mut buffer[filled..]) {
-            Ok(0) => break,
-            Ok(n) => filled += n,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(filled)
 }
 
 #[cfg(test)]
@@ -273,7 +307,7 @@ mod tests {
         let mut reader = RecordReader::new(&bytes[..]);
         for (offset, expected) in [(0, &b"first"[..]), (21, b""), (37, b"third")] {
             assert_eq!(reader.offset(), offset);
-            assert_eq!(reader.next_record().unwrap().as_deref(), Some(expected));
+            assert_eq!(reader.next_record().unwrap(), Some(expected));
         }
         assert!(reader.next_record().unwrap().is_none());
     }
@@ -303,7 +337,7 @@ mod tests {
         bytes[HEADER_BYTES as usize] ^= 1;
         let mut reader = RecordReader::new(&bytes[..]);
         assert!(reader.next_record().is_err());
-        assert_eq!(reader.next_record().unwrap().as_deref(), Some(&b"second"[..]));
+        assert_eq!(reader.next_record().unwrap(), Some(&b"second"[..]));
     }
 
     #[test]

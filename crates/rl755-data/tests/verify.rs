@@ -30,7 +30,7 @@ fn small_shard(directory: &Path) -> Vec<u8> {
 
 fn records(shard: &[u8]) -> Vec<Vec<u8>> {
     let mut reader = RecordReader::new(shard);
-    std::iter::from_fn(|| reader.next_record().unwrap()).collect()
+    std::iter::from_fn(|| reader.next_record().unwrap().map(<[u8]>::to_vec)).collect()
 }
 
 #[test]
