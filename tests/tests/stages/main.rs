@@ -5,6 +5,7 @@
 mod bad_input;
 mod collect_together;
 mod disk_full;
+mod kill_loop;
 mod killed;
 mod lab;
 #[cfg(feature = "tch")]
