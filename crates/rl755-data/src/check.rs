@@ -25,7 +25,6 @@ pub(crate) struct CheckedRecord {
 /// Checks everything about a record but the pixels of its frames.
 pub(crate) fn check_record(data: &[u8]) -> Result<CheckedRecord, SchemaError> {
     let parsed = Parsed::from_record(data)?;
-    parsed.check_unknown()?;
     let steps = parsed.head.steps as u64;
     if parsed.head.format == LATENT {
         let rollout = encoded_record::from_parsed(parsed)?;

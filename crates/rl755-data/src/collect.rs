@@ -17,7 +17,7 @@ use rl755_run::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    PolicyError, PolicyRegistry, RolloutRecorder, SchemaError,
+    FrameFormat, PolicyError, PolicyRegistry, RolloutRecorder, SchemaError,
     record::MAX_RECORD_BYTES,
     session::{NoSession, Request, Session, rollout_name, rollout_prefix},
 };
@@ -319,7 +319,8 @@ impl Run<'_> {
         let mut action = vec![0.0; spec.action_space.width()];
         let mut observation = ObservationBuffer::zeros(&spec.observation_space, 1);
         let mut following = observation.clone();
-        let mut recorder = RolloutRecorder::new(spec, seed, &self.config.policy);
+        let mut recorder =
+            RolloutRecorder::new(spec, seed, &self.config.policy, FrameFormat::default());
         env.reset(Some(seed), observation.as_mut())?;
         let (mut terminated, mut truncated) = (false, false);
         while !terminated && !truncated {

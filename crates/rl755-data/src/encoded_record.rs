@@ -5,7 +5,7 @@ use ndarray::Array2;
 use crate::{
     DatasetManifest, EncodedRollout, SchemaError, StoredRollout,
     raw_record::{action_and_reward_features, actions_and_rewards},
-    schema::{Head, Parsed, check_environment, context, float_features, lists, record},
+    schema::{Domain, Head, Parsed, check_environment, context, float_rows, lists, record},
 };
 
 pub(crate) const LATENT: &str = "latent";
@@ -13,20 +13,10 @@ pub(crate) const LATENT: &str = "latent";
 impl StoredRollout for EncodedRollout {
     fn to_record(&self) -> Result<Vec<u8>, SchemaError> {
         let (steps, width) = (self.steps(), self.latents.ncols());
-        let rows = |key, values: &Array2<f32>| {
-            let flat: Vec<f32> = values.iter().copied().collect();
-            float_features(key, steps, width, &flat)
-        };
-        let action_width = self.environment.action_space.width();
-        if self.actions.ncols() != action_width {
-            return Err(SchemaError::Shape {
-                key: lists::ACTIONS,
-                step: None,
-                found: format!("{:?} floats", self.actions.dim()),
-                expected: format!("{:?} floats", (steps, action_width)),
-            });
-        }
-        let (actions, rewards) = action_and_reward_features(steps, &self.actions, &self.rewards)?;
+        let rows = |key, domain, values| float_rows(key, (steps, width), domain, values);
+        let space = &self.environment.action_space;
+        let (actions, rewards) =
+            action_and_reward_features(space, steps, &self.actions, &self.rewards)?;
         let head = Head {
             environment: self.environment.clone(),
             seed: self.seed,
@@ -41,8 +31,14 @@ impl StoredRollout for EncodedRollout {
         Ok(record(
             &head,
             vec![
-                (lists::OBSERVATIONS, rows(lists::OBSERVATIONS, &self.latents)?),
-                (lists::STD_DEVS, rows(lists::STD_DEVS, &self.std_devs)?),
+                (
+                    lists::OBSERVATIONS,
+                    rows(lists::OBSERVATIONS, Domain::Finite, self.latents.view())?,
+                ),
+                (
+                    lists::STD_DEVS,
+                    rows(lists::STD_DEVS, Domain::NotNegative, self.std_devs.view())?,
+                ),
                 (lists::ACTIONS, actions),
                 (lists::REWARDS, rewards),
             ],
@@ -92,15 +88,17 @@ pub(crate) fn from_parsed(parsed: Parsed<'_>) -> Result<EncodedRollout, SchemaEr
             expected: "one width".to_owned(),
         });
     };
-    let rows = |key| {
-        let values = parsed.floats(key, width)?;
+    let rows = |key, domain| {
+        let values = parsed.floats(key, width, domain)?;
         Ok::<_, SchemaError>(
             Array2::from_shape_vec((parsed.head.steps, width), values)
                 .expect("floats gave one row of that width per step"),
         )
     };
-    let (latents, std_devs) = (rows(lists::OBSERVATIONS)?, rows(lists::STD_DEVS)?);
+    let latents = rows(lists::OBSERVATIONS, Domain::Finite)?;
+    let std_devs = rows(lists::STD_DEVS, Domain::NotNegative)?;
     let (actions, rewards) = actions_and_rewards(&parsed)?;
+    parsed.check_others(&[lists::OBSERVATIONS, lists::STD_DEVS, lists::ACTIONS, lists::REWARDS])?;
     let head = parsed.head;
     Ok(EncodedRollout {
         environment: head.environment,

@@ -50,17 +50,17 @@ impl<'a> Example<'a> {
         Ok(find(self.lists, key)?.map(|message| FeatureListView { message }))
     }
 
-    /// Reads every value of the features whose names `known` does not know, and drops it.
-    pub(crate) fn check(&self, known: impl Fn(&str) -> bool) -> Result<(), WireError> {
+    /// Reads every value, and drops it, but those of features and sequences that are read anyway.
+    pub(crate) fn check(&self, is_read: impl Fn(&str) -> bool) -> Result<(), WireError> {
         for entry in entries(self.context) {
             let (key, feature) = entry?;
-            if !known(key) {
+            if !is_read(key) {
                 FeatureView::parse(feature)?.check()?;
             }
         }
         for entry in entries(self.lists) {
             let (key, message) = entry?;
-            if !known(key) {
+            if !is_read(key) {
                 for feature in (FeatureListView { message }).features() {
                     FeatureView::parse(feature?)?.check()?;
                 }

@@ -47,6 +47,7 @@ mod dataset;
 mod encoded_part;
 mod encoded_record;
 mod example;
+mod frame_format;
 mod frame_sampler;
 mod manifest;
 mod pack;
@@ -61,6 +62,7 @@ mod rollout;
 mod schema;
 mod session;
 mod shard;
+mod tensor_proto;
 mod verify;
 mod visit_order;
 mod window_sampler;
@@ -69,6 +71,7 @@ mod wire;
 pub use collect::{CollectConfig, CollectError, CollectReport, collect};
 pub use dataset::{Dataset, DatasetError, Split, train_and_validation};
 pub use encoded_part::{EncodedPart, PartConfig, PartError, SubShard};
+pub use frame_format::FrameFormat;
 pub use frame_sampler::{FrameSampler, FrameSamplerConfig, Observations};
 pub use manifest::{
     DatasetManifest, EncoderSource, MANIFEST_FORMAT, MANIFEST_NAME, OtherDataset, ShardEntry,

@@ -20,6 +20,12 @@ pub enum FrameError {
         /// What the decoder says.
         reason: String,
     },
+    /// The bytes are no tensor of 8-bit unsigned integers.
+    #[error("not a tensor of bytes: {reason}")]
+    NotTensor {
+        /// What is wrong with them.
+        reason: String,
+    },
     /// The picture has another shape than the environment's frames.
     #[error("a picture of {found}, where {expected} is needed")]
     Shape {

@@ -1,22 +1,20 @@
-//! Raw rollouts as records: PNG frames or float vectors.
+//! Raw rollouts as records: frames, as PNG or as tensors, or float vectors.
 
-use ndarray::Array2;
+use ndarray::{Array2, Axis, aview1};
 use rayon::prelude::*;
 use rl755_env::{EnvSpec, ObservationBuffer, ObservationRef, Space};
 
 use crate::{
-    DatasetManifest, Rollout, SchemaError, StoredRollout,
-    png_frame::{FrameShape, check_frame, decode_frame, encode_frame},
+    DatasetManifest, FrameFormat, FrameShape, Rollout, SchemaError, StoredRollout,
     proto::Feature,
-    schema::{Head, Parsed, byte_string, check_environment, float_features, lists, record},
+    schema::{
+        Domain, Head, Parsed, byte_string, check_environment, context, float_row, float_rows,
+        lists, record,
+    },
 };
 
-const PNG: &str = "png";
+/// `observation_format` of vectors.
 const FLOAT: &str = "float";
-const FORMATS: &str = "`png` or `float`";
-
-/// The largest observation that is read: 64 MiB as a frame.
-const MAX_OBSERVATION_VALUES: usize = 1 << 26;
 
 /// The shape of the frames of `space`, or `None` where observations are vectors.
 pub(crate) fn frame_shape(space: &Space) -> Option<FrameShape> {
@@ -30,14 +28,16 @@ pub(crate) fn frame_shape(space: &Space) -> Option<FrameShape> {
 #[derive(Debug)]
 pub struct RolloutRecorder {
     head: Head,
+    frame_format: FrameFormat,
     observations: Vec<Feature>,
     actions: Vec<Feature>,
     rewards: Vec<Feature>,
 }
 
 impl RolloutRecorder {
-    /// A recorder of an episode that has not begun.
-    pub fn new(environment: EnvSpec, seed: u64, policy: &str) -> Self {
+    /// A recorder of an episode that has not begun. Frames, where observations are frames, are
+    /// stored in `frame_format`.
+    pub fn new(environment: EnvSpec, seed: u64, policy: &str, frame_format: FrameFormat) -> Self {
         let image = frame_shape(&environment.observation_space).is_some();
         Self {
             head: Head {
@@ -46,11 +46,12 @@ impl RolloutRecorder {
                 steps: 0,
                 terminated: false,
                 truncated: false,
-                format: if image { PNG } else { FLOAT }.to_owned(),
+                format: if image { frame_format.name() } else { FLOAT }.to_owned(),
                 shape: environment.observation_space.shape(),
                 encoder: None,
                 environment,
             },
+            frame_format,
             observations: Vec::new(),
             actions: Vec::new(),
             rewards: Vec::new(),
@@ -71,12 +72,14 @@ impl RolloutRecorder {
         let space = &self.head.environment.observation_space;
         let observation = match (frame_shape(space), observation) {
             (Some(shape), ObservationRef::U8(frame)) if frame.len() == shape.bytes() => {
-                let bytes = encode_frame(shape, frame)
+                let bytes = self
+                    .frame_format
+                    .encode(shape, frame)
                     .map_err(|source| SchemaError::Frame { step, source })?;
                 Feature::bytes(bytes)
             }
             (None, ObservationRef::F32(values)) => {
-                one(lists::OBSERVATIONS, step, space.width(), values)?
+                float_row(lists::OBSERVATIONS, step, space.width(), Domain::of(space), values)?
             }
             (_, observation) => {
                 let (len, kind) = match observation {
@@ -91,8 +94,9 @@ impl RolloutRecorder {
                 });
             }
         };
-        let action = one(lists::ACTIONS, step, self.head.environment.action_space.width(), action)?;
-        let reward = one(lists::REWARDS, step, 1, &[reward])?;
+        let space = &self.head.environment.action_space;
+        let action = float_row(lists::ACTIONS, step, space.width(), Domain::of(space), action)?;
+        let reward = float_row(lists::REWARDS, step, 1, Domain::Finite, &[reward])?;
         self.observations.push(observation);
         self.actions.push(action);
         self.rewards.push(reward);
@@ -120,28 +124,12 @@ impl RolloutRecorder {
     }
 }
 
-fn one(
-    key: &'static str,
-    step: usize,
-    width: usize,
-    values: &[f32],
-) -> Result<Feature, SchemaError> {
-    if let Some(&value) = values.iter().find(|v| !v.is_finite()) {
-        return Err(SchemaError::NotFinite { key, step, value });
-    }
-    if values.len() != width {
-        return Err(SchemaError::Shape {
-            key,
-            step: Some(step),
-            found: format!("{} floats", values.len()),
-            expected: format!("{width} floats"),
-        });
-    }
-    Ok(Feature::floats(values.to_vec()))
-}
-
-impl StoredRollout for Rollout {
-    fn to_record(&self) -> Result<Vec<u8>, SchemaError> {
+impl Rollout {
+    /// As [`StoredRollout::to_record`], with frames in `frame_format`.
+    ///
+    /// # Errors
+    /// As `to_record`, and when the format has no frames of that shape.
+    pub fn to_record_as(&self, frame_format: FrameFormat) -> Result<Vec<u8>, SchemaError> {
         let width = self.environment.observation_space.width();
         let action_width = self.environment.action_space.width();
         let held = match &self.observations {
@@ -165,7 +153,8 @@ impl StoredRollout for Rollout {
                 expected: format!("{:?} floats", (steps, action_width)),
             });
         }
-        let mut recorder = RolloutRecorder::new(self.environment.clone(), self.seed, &self.policy);
+        let mut recorder =
+            RolloutRecorder::new(self.environment.clone(), self.seed, &self.policy, frame_format);
         for (step, (action, &reward)) in
             self.actions.rows().into_iter().zip(&self.rewards).enumerate()
         {
@@ -173,13 +162,25 @@ impl StoredRollout for Rollout {
         }
         Ok(recorder.finish(self.terminated, self.truncated))
     }
+}
+
+impl StoredRollout for Rollout {
+    /// Frames are stored as PNG, or as tensors where PNG has no such pictures;
+    /// [`Rollout::to_record_as`] gives the choice.
+    fn to_record(&self) -> Result<Vec<u8>, SchemaError> {
+        self.to_record_as(match self.environment.observation_space {
+            Space::Image { channels: 5.., .. } => FrameFormat::Tensor,
+            _ => FrameFormat::default(),
+        })
+    }
 
     fn from_record(record: &[u8]) -> Result<Self, SchemaError> {
         let raw = RawRecord::parse(record)?;
-        let steps = raw.parsed.head.steps;
+        // Before memory is taken for the frames, the record must have what can fill it.
+        let (actions, rewards) = raw.check()?;
         let observations = match raw.frame_shape() {
             Some(shape) => {
-                let mut frames = vec![0; steps * shape.bytes()];
+                let mut frames = vec![0; raw.frames.len() * shape.bytes()];
                 frames
                     .par_chunks_mut(shape.bytes())
                     .enumerate()
@@ -188,7 +189,6 @@ impl StoredRollout for Rollout {
             }
             None => ObservationBuffer::F32(raw.vectors()?),
         };
-        let (actions, rewards) = raw.actions_and_rewards()?;
         let head = raw.parsed.head;
         Ok(Self {
             environment: head.environment,
@@ -215,6 +215,7 @@ impl StoredRollout for Rollout {
 #[derive(Debug)]
 pub(crate) struct RawRecord<'a> {
     pub(crate) parsed: Parsed<'a>,
+    format: FrameFormat,
     /// The features of the frames, one per step; none where observations are vectors.
     frames: Vec<&'a [u8]>,
 }
@@ -227,37 +228,36 @@ impl<'a> RawRecord<'a> {
     pub(crate) fn of(parsed: Parsed<'a>) -> Result<Self, SchemaError> {
         let head = &parsed.head;
         let space = &head.environment.observation_space;
-        let expected = if frame_shape(space).is_some() { PNG } else { FLOAT };
-        if head.format != expected {
-            return Err(SchemaError::Format { found: head.format.clone(), expected: FORMATS });
-        }
+        let wrong = |expected| SchemaError::Format { found: head.format.clone(), expected };
+        let format = match frame_shape(space) {
+            Some(_) => {
+                FrameFormat::named(&head.format).ok_or_else(|| wrong("`png` or `tensor`"))?
+            }
+            None if head.format == FLOAT => FrameFormat::default(),
+            None => return Err(wrong("`float`")),
+        };
         if head.shape != space.shape() {
             return Err(SchemaError::Shape {
-                key: crate::schema::context::OBSERVATION_SHAPE,
+                key: context::OBSERVATION_SHAPE,
                 step: None,
                 found: format!("{:?}", head.shape),
                 expected: format!("{:?}", space.shape()),
-            });
-        }
-        // The spec is text in the record: it must not make a reader ask for any memory it likes.
-        let bytes = head.shape.iter().try_fold(1usize, |product, &n| product.checked_mul(n));
-        if bytes.is_none_or(|bytes| bytes > MAX_OBSERVATION_VALUES) {
-            return Err(SchemaError::Shape {
-                key: crate::schema::context::OBSERVATION_SHAPE,
-                step: None,
-                found: format!("{:?}", head.shape),
-                expected: format!("at most {MAX_OBSERVATION_VALUES} values"),
             });
         }
         let frames = match frame_shape(space) {
             Some(_) => parsed.features(lists::OBSERVATIONS)?,
             None => Vec::new(),
         };
-        Ok(Self { parsed, frames })
+        Ok(Self { parsed, format, frames })
     }
 
     pub(crate) fn frame_shape(&self) -> Option<FrameShape> {
         frame_shape(&self.parsed.head.environment.observation_space)
+    }
+
+    /// How its frames are stored; means nothing where observations are vectors.
+    pub(crate) fn format(&self) -> FrameFormat {
+        self.format
     }
 
     /// The frame of step `step` as it is stored.
@@ -268,35 +268,36 @@ impl<'a> RawRecord<'a> {
         byte_string(lists::OBSERVATIONS, step, self.frames[step])
     }
 
-    fn decode_frame(&self, step: usize, frame: &mut [u8]) -> Result<(), SchemaError> {
-        let Some(shape) = self.frame_shape() else {
-            let found = self.parsed.head.format.clone();
-            return Err(SchemaError::Format { found, expected: "`png`" });
-        };
-        decode_frame(shape, self.stored(step)?, frame)
+    /// Decodes the frame of step `step`.
+    ///
+    /// # Panics
+    /// As [`stored`](Self::stored), and when `frame` has not the size of a frame.
+    pub(crate) fn decode_frame(&self, step: usize, frame: &mut [u8]) -> Result<(), SchemaError> {
+        let shape = self.frame_shape().expect("vectors have no frames");
+        self.format
+            .decode(shape, self.stored(step)?, frame)
             .map_err(|source| SchemaError::Frame { step, source })
     }
 
     /// The vectors of all steps, one after another.
     pub(crate) fn vectors(&self) -> Result<Vec<f32>, SchemaError> {
-        let width = self.parsed.head.environment.observation_space.width();
-        self.parsed.floats(lists::OBSERVATIONS, width)
+        let space = &self.parsed.head.environment.observation_space;
+        self.parsed.floats(lists::OBSERVATIONS, space.width(), Domain::of(space))
     }
 
-    fn actions_and_rewards(&self) -> Result<(Array2<f32>, Vec<f32>), SchemaError> {
+    /// Checks everything but the pixels, and gives the actions `[steps, action_width]` and rewards
+    /// `[steps]`.
+    pub(crate) fn check(&self) -> Result<(Array2<f32>, Vec<f32>), SchemaError> {
+        self.parsed.check_others(&[lists::OBSERVATIONS, lists::ACTIONS, lists::REWARDS])?;
+        match self.frame_shape() {
+            Some(shape) => (0..self.frames.len()).try_for_each(|step| {
+                self.format
+                    .check(shape, self.stored(step)?)
+                    .map_err(|source| SchemaError::Frame { step, source })
+            })?,
+            None => drop(self.vectors()?),
+        }
         actions_and_rewards(&self.parsed)
-    }
-
-    /// Checks everything but the pixels.
-    pub(crate) fn check(&self) -> Result<(), SchemaError> {
-        self.actions_and_rewards()?;
-        let Some(shape) = self.frame_shape() else {
-            return self.vectors().map(|_| ());
-        };
-        (0..self.parsed.head.steps).try_for_each(|step| {
-            check_frame(shape, self.stored(step)?)
-                .map_err(|source| SchemaError::Frame { step, source })
-        })
     }
 }
 
@@ -304,22 +305,27 @@ impl<'a> RawRecord<'a> {
 pub(crate) fn actions_and_rewards(
     parsed: &Parsed<'_>,
 ) -> Result<(Array2<f32>, Vec<f32>), SchemaError> {
-    let width = parsed.head.environment.action_space.width();
-    let actions = parsed.floats(lists::ACTIONS, width)?;
-    let actions = Array2::from_shape_vec((parsed.head.steps, width), actions)
+    let space = &parsed.head.environment.action_space;
+    let actions = parsed.floats(lists::ACTIONS, space.width(), Domain::of(space))?;
+    let actions = Array2::from_shape_vec((parsed.head.steps, space.width()), actions)
         .expect("floats gave one row of that width per step");
-    Ok((actions, parsed.floats(lists::REWARDS, 1)?))
+    Ok((actions, parsed.floats(lists::REWARDS, 1, Domain::Finite)?))
 }
 
 /// Features of the actions and rewards of a rollout of either kind.
 pub(crate) fn action_and_reward_features(
+    space: &Space,
     steps: usize,
     actions: &Array2<f32>,
     rewards: &[f32],
 ) -> Result<(Vec<Feature>, Vec<Feature>), SchemaError> {
-    let flat: Vec<f32> = actions.iter().copied().collect();
     Ok((
-        float_features(lists::ACTIONS, steps, actions.ncols(), &flat)?,
-        float_features(lists::REWARDS, steps, 1, rewards)?,
+        float_rows(lists::ACTIONS, (steps, space.width()), Domain::of(space), actions.view())?,
+        float_rows(
+            lists::REWARDS,
+            (steps, 1),
+            Domain::Finite,
+            aview1(rewards).insert_axis(Axis(1)),
+        )?,
     ))
 }

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use ndarray::ArrayView2;
 use prost::Message;
-use rl755_env::EnvSpec;
+use rl755_env::{EnvSpec, Space};
 use rl755_run::Digest;
 
 use crate::{
@@ -16,6 +17,9 @@ use crate::{
 /// The version of the schema that this crate writes and reads.
 pub const SCHEMA_VERSION: i64 = 1;
 
+/// The most values of an observation or action that are read: 64 MiB as a frame.
+pub(crate) const MAX_VALUES: usize = 1 << 26;
+
 /// The most dimensions of an observation that are read.
 const MAX_DIMENSIONS: usize = 8;
 
@@ -25,7 +29,6 @@ pub(crate) mod lists {
     pub(crate) const STD_DEVS: &str = "observation_std_devs";
     pub(crate) const ACTIONS: &str = "actions";
     pub(crate) const REWARDS: &str = "rewards";
-    pub(crate) const ALL: [&str; 4] = [OBSERVATIONS, STD_DEVS, ACTIONS, REWARDS];
 }
 
 /// Keys of `context`.
@@ -69,6 +72,9 @@ pub enum SchemaError {
         /// The version in the record.
         found: i64,
     },
+    /// The record is one of ours, where one of the original project's is needed.
+    #[error("a rollout of this program's own schema, not of the original project's")]
+    NotOriginal,
     /// A key is not there.
     #[error("no `{key}` in the {part}")]
     Missing {
@@ -90,15 +96,18 @@ pub enum SchemaError {
         /// What should be.
         expected: String,
     },
-    /// A number is NaN or infinite.
-    #[error("`{key}` of step {step} is {value}")]
-    NotFinite {
+    /// A number is NaN, infinite, or none that the key may have.
+    #[error("`{key}`{} is {found}, where {expected} is needed",
+        step.map(|s| format!(" of step {s}")).unwrap_or_default())]
+    Value {
         /// The key.
         key: &'static str,
-        /// The step.
-        step: usize,
-        /// The number.
-        value: f32,
+        /// The step, in a sequence.
+        step: Option<usize>,
+        /// What is there.
+        found: String,
+        /// What may be.
+        expected: String,
     },
     /// A text cannot be understood.
     #[error("`{key}` cannot be read: {reason}")]
@@ -236,14 +245,25 @@ impl Head {
                 Some(serde_json::from_value(text).map_err(unreadable(context::ENCODER))?)
             }
         };
+        let environment: EnvSpec =
+            serde_json::from_slice(spec).map_err(unreadable(context::ENVIRONMENT_SPEC))?;
+        check_spaces(&environment)?;
+        let id = text(example, context::ENVIRONMENT)?;
+        if id != environment.id {
+            return Err(SchemaError::Value {
+                key: context::ENVIRONMENT,
+                step: None,
+                found: id,
+                expected: environment.id,
+            });
+        }
         Ok(Self {
-            environment: serde_json::from_slice(spec)
-                .map_err(unreadable(context::ENVIRONMENT_SPEC))?,
+            environment,
             seed: int(example, context::SEED)?.cast_unsigned(),
             policy: text(example, context::POLICY)?,
             steps: count(context::STEPS, int(example, context::STEPS)?)?,
-            terminated: int(example, context::TERMINATED)? != 0,
-            truncated: int(example, context::TRUNCATED)? != 0,
+            terminated: flag(example, context::TERMINATED)?,
+            truncated: flag(example, context::TRUNCATED)?,
             format: text(example, context::OBSERVATION_FORMAT)?,
             shape: counts(example, context::OBSERVATION_SHAPE)?,
             encoder,
@@ -264,9 +284,10 @@ impl<'a> Parsed<'a> {
         Ok(Self { head: Head::read(&example)?, example })
     }
 
-    /// Looks at what no one asks for: the values of unknown keys must be sound messages too.
-    pub(crate) fn check_unknown(&self) -> Result<(), SchemaError> {
-        Ok(self.example.check(|key| lists::ALL.contains(&key) || context::ALL.contains(&key))?)
+    /// Looks at what nobody asks for: every key but those of the context and the sequences `read`
+    /// may hold anything, but that must be sound messages too.
+    pub(crate) fn check_others(&self, read: &[&str]) -> Result<(), SchemaError> {
+        Ok(self.example.check(|key| context::ALL.contains(&key) || read.contains(&key))?)
     }
 
     fn list(&self, key: &'static str) -> Result<FeatureListView<'a>, SchemaError> {
@@ -285,8 +306,13 @@ impl<'a> Parsed<'a> {
         Ok(features)
     }
 
-    /// A sequence of `width` finite floats per step, one step after another.
-    pub(crate) fn floats(&self, key: &'static str, width: usize) -> Result<Vec<f32>, SchemaError> {
+    /// A sequence of `width` floats of `domain` per step, one step after another.
+    pub(crate) fn floats(
+        &self,
+        key: &'static str,
+        width: usize,
+        domain: Domain,
+    ) -> Result<Vec<f32>, SchemaError> {
         let list = self.list(key)?;
         // Not more than the bytes there are can hold, whatever the context says.
         let expected = self.head.steps.saturating_mul(width);
@@ -306,9 +332,7 @@ impl<'a> Parsed<'a> {
             steps += 1;
         }
         self.check_steps(key, steps)?;
-        if let Some(index) = values.iter().position(|v| !v.is_finite()) {
-            return Err(SchemaError::NotFinite { key, step: index / width, value: values[index] });
-        }
+        domain.check(key, 0, width, &values)?;
         Ok(values)
     }
 
@@ -353,31 +377,105 @@ pub(crate) fn record(head: &Head, sequences: Vec<(&str, Vec<Feature>)>) -> Vec<u
     .encode_to_vec()
 }
 
-/// A feature of floats for each of the rows of `width` in `values`.
+/// What the floats of a sequence may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Domain {
+    /// All but NaN and the infinities.
+    Finite,
+    /// Finite and 0 or more.
+    NotNegative,
+    /// Whole numbers from 0 to n - 1.
+    Index {
+        /// How many there are.
+        n: usize,
+    },
+}
+
+impl Domain {
+    /// That of a space's values. The bounds of a [`Space::Box`] are not among it: environments clip
+    /// what exceeds them, and policies such as the original's count on that.
+    pub(crate) fn of(space: &Space) -> Self {
+        match *space {
+            Space::Discrete { n } => Self::Index { n },
+            Space::Box { .. } | Space::Image { .. } => Self::Finite,
+        }
+    }
+
+    fn contains(self, value: f32) -> bool {
+        match self {
+            Self::Finite => value.is_finite(),
+            Self::NotNegative => value.is_finite() && value >= 0.0,
+            Self::Index { n } => value >= 0.0 && (value as f64) < n as f64 && value.fract() == 0.0,
+        }
+    }
+
+    /// Checks rows of `width` values, the first of which is of step `first_step`.
+    pub(crate) fn check(
+        self,
+        key: &'static str,
+        first_step: usize,
+        width: usize,
+        values: &[f32],
+    ) -> Result<(), SchemaError> {
+        let Some(index) = values.iter().position(|&value| !self.contains(value)) else {
+            return Ok(());
+        };
+        Err(SchemaError::Value {
+            key,
+            step: Some(first_step + index / width),
+            found: values[index].to_string(),
+            expected: match self {
+                Self::Finite => "a finite number".to_owned(),
+                Self::NotNegative => "a finite number of at least 0".to_owned(),
+                Self::Index { n } => format!("a whole number from 0 to {}", n.saturating_sub(1)),
+            },
+        })
+    }
+}
+
+/// The feature of a step's `width` floats.
 ///
 /// # Errors
-/// When `values` has not `steps` rows, or one is not finite.
-pub(crate) fn float_features(
+/// When there are fewer or more, or one is outside the domain.
+pub(crate) fn float_row(
     key: &'static str,
-    steps: usize,
+    step: usize,
     width: usize,
+    domain: Domain,
     values: &[f32],
+) -> Result<Feature, SchemaError> {
+    if values.len() != width {
+        return Err(SchemaError::Shape {
+            key,
+            step: Some(step),
+            found: format!("{} floats", values.len()),
+            expected: format!("{width} floats"),
+        });
+    }
+    domain.check(key, step, width, values)?;
+    Ok(Feature::floats(values.to_vec()))
+}
+
+/// A feature of floats for each row of `values`, `[steps, width]`.
+///
+/// # Errors
+/// When they have another shape than `shape`, or one is outside the domain.
+pub(crate) fn float_rows(
+    key: &'static str,
+    shape: (usize, usize),
+    domain: Domain,
+    values: ArrayView2<'_, f32>,
 ) -> Result<Vec<Feature>, SchemaError> {
-    if values.len() != steps * width {
+    if values.dim() != shape {
         return Err(SchemaError::Shape {
             key,
             step: None,
-            found: format!("{} floats", values.len()),
-            expected: format!("{steps} times {width}"),
+            found: format!("{:?} floats", values.dim()),
+            expected: format!("{shape:?} floats"),
         });
     }
-    if let Some(index) = values.iter().position(|v| !v.is_finite()) {
-        return Err(SchemaError::NotFinite { key, step: index / width, value: values[index] });
-    }
-    if width == 0 {
-        return Ok(vec![Feature::floats(Vec::new()); steps]);
-    }
-    Ok(values.chunks(width).map(|row| Feature::floats(row.to_vec())).collect())
+    let rows = values.rows().into_iter().enumerate();
+    rows.map(|(step, row)| float_row(key, step, shape.1, domain, &row.to_vec())).collect()
 }
 
 fn get<'a>(example: &Example<'a>, key: &'static str) -> Result<FeatureView<'a>, SchemaError> {
@@ -410,6 +508,41 @@ fn int(example: &Example<'_>, key: &'static str) -> Result<i64, SchemaError> {
     }
 }
 
+fn flag(example: &Example<'_>, key: &'static str) -> Result<bool, SchemaError> {
+    match int(example, key)? {
+        0 => Ok(false),
+        1 => Ok(true),
+        other => Err(SchemaError::Value {
+            key,
+            step: None,
+            found: other.to_string(),
+            expected: "0 or 1".to_owned(),
+        }),
+    }
+}
+
+/// Rejects spaces that no environment has. The spec is text in the record: it must not make a
+/// reader ask for any memory it likes.
+fn check_spaces(environment: &EnvSpec) -> Result<(), SchemaError> {
+    for space in [&environment.observation_space, &environment.action_space] {
+        let values = space.shape().iter().try_fold(1usize, |product, &n| product.checked_mul(n));
+        let sound = match space {
+            Space::Box { low, high } => low.len() == high.len(),
+            Space::Discrete { n } => *n > 0,
+            Space::Image { .. } => true,
+        };
+        if !sound || !values.is_some_and(|values| (1..=MAX_VALUES).contains(&values)) {
+            return Err(SchemaError::Value {
+                key: context::ENVIRONMENT_SPEC,
+                step: None,
+                found: format!("one of {space}"),
+                expected: format!("spaces of 1 to {MAX_VALUES} values with two bounds each"),
+            });
+        }
+    }
+    Ok(())
+}
+
 fn bytes<'a>(example: &Example<'a>, key: &'static str) -> Result<&'a [u8], SchemaError> {
     let feature = get(example, key)?;
     feature.byte_string()?.ok_or_else(|| wrong(key, &feature, "1 byte string"))
@@ -423,6 +556,10 @@ fn text(example: &Example<'_>, key: &'static str) -> Result<String, SchemaError>
 }
 
 fn count(key: &'static str, value: i64) -> Result<usize, SchemaError> {
-    usize::try_from(value)
-        .map_err(|_| SchemaError::Text { key, reason: format!("{value} is no count") })
+    usize::try_from(value).map_err(|_| SchemaError::Value {
+        key,
+        step: None,
+        found: value.to_string(),
+        expected: "a number of at least 0".to_owned(),
+    })
 }

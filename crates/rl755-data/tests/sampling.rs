@@ -370,5 +370,8 @@ fn records_round_trip_and_are_the_same_bytes_each_time() {
     let mut broken = encoded;
     broken.std_devs[[2, 1]] = f32::NAN;
     let error = broken.to_record().unwrap_err().to_string();
-    assert_eq!(error, "`observation_std_devs` of step 2 is NaN");
+    assert_eq!(
+        error,
+        "`observation_std_devs` of step 2 is NaN, where a finite number of at least 0 is needed"
+    );
 }

@@ -99,7 +99,10 @@ fn sound_framing_around_a_broken_rollout_is_found() {
         finding(&shard, |e| lists(e).get_mut(key).unwrap().feature[step] = feature)
     };
     let check = |found: String, expected: &str| assert_eq!(found, expected);
-    check(set("rewards", 2, Feature::floats(vec![f32::NAN])), "`rewards` of step 2 is NaN");
+    check(
+        set("rewards", 2, Feature::floats(vec![f32::NAN])),
+        "`rewards` of step 2 is NaN, where a finite number is needed",
+    );
     check(
         set("actions", 1, Feature::floats(vec![0.0; 3])),
         "`actions` of step 1: 3 floats, where 2 floats is needed",
