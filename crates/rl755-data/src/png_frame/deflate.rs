@@ -19,6 +19,8 @@ const CODE_LENGTH_ORDER: [usize; CODE_LENGTHS] =
 const LONGEST_REPETITION: usize = 258;
 /// Shorter ones would hardly be shorter than the bytes themselves.
 const SHORTEST_REPETITION: usize = 4;
+/// A longer one is not looked for.
+const LONG_ENOUGH: usize = 64;
 const FARTHEST: usize = 32_768;
 /// Tokens that share a pair of codes.
 const BLOCK_TOKENS: usize = 1 << 15;
@@ -107,6 +109,9 @@ impl Finder<'_> {
             let length = common(earlier, later, limit);
             if length > longest {
                 (best, longest) = (Some((length, distance)), length);
+                if length >= LONG_ENOUGH.min(limit) {
+                    break;
+                }
             }
         }
         best
