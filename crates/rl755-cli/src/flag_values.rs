@@ -1,5 +1,7 @@
 //! What flags accept, with errors that say so.
 
+use rl755_data::FrameFormat;
+
 /// A number greater than 0.
 pub(crate) fn positive(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
@@ -16,6 +18,14 @@ pub(crate) fn object(text: &str) -> Result<serde_json::Value, String> {
         Ok(_) => Err("that is no JSON object, such as {\"beta\": 2.0}".to_owned()),
         Err(error) => Err(format!("that is no JSON: {error}")),
     }
+}
+
+/// How frames are stored.
+pub(crate) fn frame_format(text: &str) -> Result<FrameFormat, String> {
+    FrameFormat::named(text).ok_or_else(|| {
+        let names: Vec<_> = FrameFormat::ALL.map(|format| format!("`{format}`")).into();
+        format!("it must be {}", names.join(" or "))
+    })
 }
 
 /// How many steps, batches or generations there are, one after another.

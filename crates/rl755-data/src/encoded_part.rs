@@ -413,7 +413,8 @@ fn read_part(path: &Path) -> Option<PartManifest> {
     (part.format == MANIFEST_FORMAT).then_some(part)
 }
 
-fn is_intact(directory: &Path, shard: &ShardEntry) -> bool {
+/// Whether the shard in `directory` has the bytes that its entry says.
+pub(crate) fn is_intact(directory: &Path, shard: &ShardEntry) -> bool {
     let path = directory.join(&shard.file);
     fs::metadata(&path).is_ok_and(|m| m.len() == shard.bytes)
         && digest_file(&path).is_ok_and(|digest| digest == shard.digest)

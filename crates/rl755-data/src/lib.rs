@@ -24,7 +24,7 @@
 //! collect(&collecting, &environments, &policies, &Silent, &Interrupt::new())?;
 //!
 //! let packing = PackConfig {
-//!     rollout_dir: collecting.out_dir,
+//!     input: PackInput::RolloutDir(collecting.out_dir),
 //!     out_dir: directory.path().join("data"),
 //!     out_name: "cartpole".to_owned(),
 //!     rollouts_per_tfrecord_file: 5,
@@ -50,6 +50,7 @@ mod example;
 mod frame_format;
 mod frame_sampler;
 mod manifest;
+mod original;
 mod pack;
 mod partition;
 mod png_frame;
@@ -76,7 +77,10 @@ pub use frame_sampler::{FrameSampler, FrameSamplerConfig, Observations};
 pub use manifest::{
     DatasetManifest, EncoderSource, MANIFEST_FORMAT, MANIFEST_NAME, OtherDataset, ShardEntry,
 };
-pub use pack::{CorruptRollout, OnCorrupt, PackConfig, PackError, PackReport, pack};
+pub use original::OriginalRollout;
+pub use pack::{
+    CorruptRollout, OnCorrupt, OriginalInput, PackConfig, PackError, PackInput, PackReport, pack,
+};
 pub use partition::partition;
 pub use png_frame::{FrameError, FrameShape, check_frame, decode_frame, encode_frame};
 pub use policy::{Policy, PolicyError, PolicyRegistry};

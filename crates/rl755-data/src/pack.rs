@@ -1,8 +1,11 @@
-//! Packing rollout files into the shards of a dataset.
+//! Packing rollouts into the shards of a dataset.
+
+mod collected;
+mod original_files;
+mod written_shards;
 
 use std::{
-    fs::{self, File},
-    io::{self, Read},
+    fs, io,
     path::{Path, PathBuf},
     sync::atomic::{AtomicU64, Ordering},
 };
@@ -14,14 +17,16 @@ use rl755_run::{
 };
 use serde::{Deserialize, Serialize};
 
+use self::{collected::Collected, original_files::OriginalFiles, written_shards::WrittenShards};
 use crate::{
-    Dataset, DatasetManifest, MANIFEST_FORMAT, MANIFEST_NAME, ShardEntry, ShardWriter,
-    check::{CheckedFile, check_file},
-    collect::rollout_files,
+    Dataset, DatasetManifest, EncoderSource, FrameFormat, MANIFEST_FORMAT, MANIFEST_NAME,
+    SchemaError, ShardEntry, ShardWriter,
     dataset::LOCK,
     manifest::{OtherDataset, made_by, remove_stale_shards, retire_manifest},
+    partition,
+    record::RecordPosition,
     session::open_sessions,
-    shard::{check_name, digest, is_shard_of},
+    shard::{check_name, is_shard_of},
     shard_name, train_and_validation,
 };
 
@@ -36,18 +41,40 @@ pub enum OnCorrupt {
     Skip,
 }
 
+/// Rollouts to pack.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PackInput {
+    /// A directory that [`collect`](crate::collect) wrote. Its rollouts are copied as they are.
+    RolloutDir(PathBuf),
+    /// Files of the original project, raw or encoded.
+    Original(OriginalInput),
+}
+
+/// Files of the original project, as [`OriginalRollout`](crate::OriginalRollout) reads them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OriginalInput {
+    /// A file, a directory of them, or a pattern such as `DIR/cars.tfrecord*`.
+    pub tfrecords: String,
+    /// The environment that the rollouts are of, which the files do not say.
+    pub environment: EnvSpec,
+    /// How frames are stored in the dataset. Default PNG.
+    pub frame_format: FrameFormat,
+}
+
 /// What to pack, and where.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PackConfig {
-    /// Where the rollouts are, as collecting wrote them.
-    pub rollout_dir: PathBuf,
+    /// The rollouts.
+    pub input: PackInput,
     /// The directory of the dataset; it holds one.
     pub out_dir: PathBuf,
     /// What the shards are called: `NAME.tfrecord-00003-of-00074`.
     pub out_name: String,
-    /// Rollouts in each shard, at least 1; the last one of a split can have fewer. Shards of 100
-    /// to 200 MB are handy.
+    /// The most rollouts in a shard, at least 1; those of a split are as even as possible. Shards
+    /// of 100 to 200 MB are handy.
     pub rollouts_per_tfrecord_file: usize,
     /// Threads, at least 1. The dataset does not depend on it.
     pub parallelism: usize,
@@ -96,6 +123,9 @@ pub enum PackError {
         /// The directory.
         path: PathBuf,
     },
+    /// There are no files of the original project.
+    #[error("{0}")]
+    NoFiles(String),
     /// Some rollouts are damaged.
     #[error("{} of {total} rollouts are damaged: {}", files.len(), Listed(files))]
     Corrupt {
@@ -129,14 +159,24 @@ pub enum PackError {
     /// A rollout changed while it was being packed.
     #[error("{} changed while it was being packed", path.display())]
     Changed {
-        /// The rollout.
+        /// The file of the rollout.
         path: PathBuf,
     },
-    /// A shard does not hold what was written to it: the disk or the memory is at fault.
-    #[error("{} does not hold what was written to it; the disk or the memory is faulty",
+    /// A rollout that was found sound cannot be stored.
+    #[error("record {record} of {}: {source}", path.display())]
+    Store {
+        /// The file of the rollout.
+        path: PathBuf,
+        /// Which record of it.
+        record: u64,
+        /// What is wrong.
+        source: SchemaError,
+    },
+    /// A rollout is not the same when it is read from its new record.
+    #[error("{} changes when it is stored anew; the memory is faulty, or this is a bug",
         path.display())]
-    NotAsWritten {
-        /// The shard, which has been removed.
+    NotAsRead {
+        /// The file of the rollout.
         path: PathBuf,
     },
     /// It was asked to stop. The shards that are written are kept; the same call goes on.
@@ -177,12 +217,12 @@ fn io_error(path: &Path) -> impl FnOnce(io::Error) -> PackError {
     move |source| PackError::Io { path, source }
 }
 
-/// Packs the rollouts in a directory into a dataset.
+/// Packs rollouts into a dataset.
 ///
-/// Every rollout is checked before anything is written, and every shard is read again after it.
-/// The dataset depends on the rollouts and the config alone. Shards that are there already, with
-/// the bytes they should have, are kept; shards of an older dataset of the same name are removed
-/// when the new one is complete.
+/// Every rollout is checked before anything is written, and a shard has its name only after it was
+/// read again. The dataset depends on the rollouts and the config alone. Shards that an earlier
+/// call with the same rollouts and config wrote are kept, if they still have their bytes; shards of
+/// an older dataset of the same name are removed when the new one is complete.
 ///
 /// # Errors
 /// When the config makes no sense, there are no rollouts or damaged ones, or the directory cannot
@@ -193,12 +233,16 @@ pub fn pack(
     interrupt: &Interrupt,
 ) -> Result<PackReport, PackError> {
     check_config(config)?;
-    let files = rollout_files(&config.rollout_dir).map_err(io_error(&config.rollout_dir))?;
-    if files.is_empty() {
-        return Err(PackError::NoRollouts { path: config.rollout_dir.clone() });
-    }
-    let open_sessions =
-        open_sessions(&config.rollout_dir).map_err(io_error(&config.rollout_dir))?;
+    let source: Box<dyn Source + '_> = match &config.input {
+        PackInput::RolloutDir(directory) => Box::new(Collected::in_directory(directory)?),
+        PackInput::Original(input) => Box::new(OriginalFiles::of(input)?),
+    };
+    let open_sessions = match &config.input {
+        PackInput::RolloutDir(directory) => {
+            open_sessions(directory).map_err(io_error(directory))?
+        }
+        PackInput::Original(_) => Vec::new(),
+    };
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(config.parallelism)
         .build()
@@ -206,60 +250,164 @@ pub fn pack(
     // What keeps it from writing is told before all is read; a directory is made only afterwards.
     let early = config.out_dir.is_dir().then(|| lock(&config.out_dir)).transpose()?;
     // Each rollout is read twice: to check it, and to copy it.
-    let meter = Meter { progress, reads: AtomicU64::new(0), rollouts: files.len() as u64 };
+    let meter = Meter { progress, reads: AtomicU64::new(0), rollouts: source.len() as u64 };
     progress.set(0, meter.rollouts);
-    let (inputs, environment, skipped) =
-        pool.install(|| check_inputs(config, &files, &meter, interrupt))?;
+    let checked = pool.install(|| source.check(&meter, interrupt))?;
+    if !checked.corrupt.is_empty() && config.on_corrupt == OnCorrupt::Fail {
+        return Err(PackError::Corrupt { files: checked.corrupt, total: source.len() });
+    }
 
     let _lock = early.map_or_else(|| lock(&config.out_dir), Ok)?;
-    OtherDataset::check(&config.out_dir, &config.out_name, false)?;
+    OtherDataset::check(&config.out_dir, &config.out_name, checked.encoder.is_some())?;
     let mine = |name: &str| is_shard_of(&config.out_name, name) || name == MANIFEST_NAME;
     AtomicFile::clear_temporaries(&config.out_dir, mine).map_err(io_error(&config.out_dir))?;
 
-    let splits = train_and_validation(inputs.len(), config.validation_fraction);
-    let chunks: Vec<&[RolloutFile]> = ["train", "validation"]
-        .into_iter()
-        .flat_map(|split| inputs[splits[split].clone()].chunks(config.rollouts_per_tfrecord_file))
-        .collect();
+    let mut manifest = plan(config, &checked);
+    let written =
+        WrittenShards::of(&config.out_dir, &manifest).map_err(io_error(&config.out_dir))?;
+    let chunks = chunks(&checked.sound, &manifest, config.rollouts_per_tfrecord_file);
     let count = chunks.len();
     let shards: Vec<(ShardEntry, bool)> = pool.install(|| {
-        chunks
-            .into_par_iter()
-            .enumerate()
-            .map(|(index, chunk)| {
-                let name = shard_name(&config.out_name, index, count);
-                write_shard(config, &name, chunk, &meter, interrupt)
-            })
-            .collect::<Result<_, _>>()
+        let write = |(index, rollouts): (usize, &[InputRollout])| {
+            let name = shard_name(&config.out_name, index, count);
+            if let Some(entry) = written.kept(&name) {
+                meter.add(rollouts.len() as u64);
+                return Ok((entry, false));
+            }
+            let record = |rollout: &InputRollout| {
+                if interrupt.is_raised() {
+                    return Err(PackError::Interrupted);
+                }
+                let record = source.framed_record(rollout, &manifest)?;
+                meter.add(1);
+                Ok(record)
+            };
+            let entry = write_shard(&config.out_dir, &name, rollouts, record)?;
+            written.add(entry.clone()).map_err(io_error(&config.out_dir))?;
+            Ok((entry, true))
+        };
+        chunks.into_par_iter().enumerate().map(write).collect::<Result<_, PackError>>()
     })?;
-    let written = shards.iter().filter(|(_, written)| *written).count();
-    let manifest = DatasetManifest {
-        format: MANIFEST_FORMAT,
-        made_by: made_by(),
-        config: serde_json::json!({
-            "stage": "pack",
-            "rollouts_per_tfrecord_file": config.rollouts_per_tfrecord_file,
-            "validation_fraction": config.validation_fraction,
-            "on_corrupt": config.on_corrupt,
-        }),
-        name: config.out_name.clone(),
-        action_width: environment.action_space.width(),
-        environment,
-        encoder: None,
-        inputs: vec![Input { path: config.rollout_dir.clone(), digest: inputs_digest(&inputs) }],
-        skipped: skipped.clone(),
-        splits,
-        shards: shards.into_iter().map(|(entry, _)| entry).collect(),
-    };
+    let kept = shards.iter().filter(|(_, written)| !written).count();
+    manifest.shards = shards.into_iter().map(|(entry, _)| entry).collect();
     manifest.write(&config.out_dir).map_err(io_error(&config.out_dir))?;
     remove_stale_shards(&config.out_dir, &manifest).map_err(io_error(&config.out_dir))?;
     Ok(PackReport {
-        kept: manifest.shards.len() - written,
-        written,
+        kept,
+        written: count - kept,
         dataset: Dataset::new(config.out_dir.clone(), manifest, None),
-        skipped,
+        skipped: checked.corrupt,
         open_sessions,
     })
+}
+
+/// Where rollouts come from.
+trait Source: Sync {
+    /// How many rollouts there are, sound or not.
+    fn len(&self) -> usize;
+
+    /// Reads every rollout and tells the sound ones. Where there are none, that is an error.
+    fn check(&self, meter: &Meter<'_>, interrupt: &Interrupt) -> Result<Checked, PackError>;
+
+    /// The record of a sound rollout for the dataset that `manifest` describes, in its framing.
+    fn framed_record(
+        &self,
+        rollout: &InputRollout,
+        manifest: &DatasetManifest,
+    ) -> Result<Vec<u8>, PackError>;
+}
+
+/// What checking found.
+struct Checked {
+    /// In the order of the dataset.
+    sound: Vec<InputRollout>,
+    corrupt: Vec<CorruptRollout>,
+    /// The environment of the sound ones.
+    environment: EnvSpec,
+    /// What stands for the encoder, where they are encoded.
+    encoder: Option<EncoderSource>,
+    /// Where they come from.
+    input: PathBuf,
+    /// The digest of the names and contents of the sound ones.
+    digest: Digest,
+}
+
+/// A sound rollout.
+struct InputRollout {
+    path: PathBuf,
+    /// Which record of the file it is, and where that lies.
+    record: u64,
+    position: RecordPosition,
+    steps: u32,
+    /// The digest of the record, or of the file where that has no other.
+    digest: Digest,
+}
+
+/// The digest of the names and contents of `rollouts`.
+fn digest_of(rollouts: &[InputRollout]) -> Digest {
+    let line = |rollout: &InputRollout| {
+        let name = rollout.path.file_name().unwrap_or_default();
+        format!("{} {} {}\n", rollout.digest, rollout.record, name.display())
+    };
+    digest_bytes(rollouts.iter().map(line).collect::<String>().as_bytes())
+}
+
+/// The dataset's manifest before it has shards.
+fn plan(config: &PackConfig, checked: &Checked) -> DatasetManifest {
+    let mut settings = serde_json::json!({
+        "stage": "pack",
+        "rollouts_per_tfrecord_file": config.rollouts_per_tfrecord_file,
+        "validation_fraction": config.validation_fraction,
+        "on_corrupt": config.on_corrupt,
+    });
+    if let PackInput::Original(input) = &config.input {
+        settings["layout"] = "original".into();
+        settings["frame_format"] = serde_json::json!(input.frame_format);
+    }
+    DatasetManifest {
+        format: MANIFEST_FORMAT,
+        made_by: made_by(),
+        config: settings,
+        name: config.out_name.clone(),
+        action_width: checked.environment.action_space.width(),
+        environment: checked.environment.clone(),
+        encoder: checked.encoder.clone(),
+        inputs: vec![Input { path: checked.input.clone(), digest: checked.digest.clone() }],
+        skipped: checked.corrupt.clone(),
+        splits: train_and_validation(checked.sound.len(), config.validation_fraction),
+        shards: Vec::new(),
+    }
+}
+
+/// The rollouts of each shard: at most `most`, and within a split as even as possible.
+fn chunks<'a>(
+    rollouts: &'a [InputRollout],
+    manifest: &DatasetManifest,
+    most: usize,
+) -> Vec<&'a [InputRollout]> {
+    let splits = ["train", "validation"].map(|split| &rollouts[manifest.splits[split].clone()]);
+    let shards = splits.into_iter().flat_map(|rollouts| {
+        let count = rollouts.len().div_ceil(most);
+        (0..count).map(move |index| &rollouts[partition(rollouts.len(), count, index)])
+    });
+    shards.collect()
+}
+
+/// Writes the shard called `name` with the records of `rollouts`.
+fn write_shard(
+    directory: &Path,
+    name: &str,
+    rollouts: &[InputRollout],
+    record: impl Fn(&InputRollout) -> Result<Vec<u8>, PackError>,
+) -> Result<ShardEntry, PackError> {
+    let path = directory.join(name);
+    let mut writer = ShardWriter::create(directory, name).map_err(io_error(directory))?;
+    for rollout in rollouts {
+        writer.push_framed(&record(rollout)?, rollout.steps).map_err(io_error(&path))?;
+    }
+    // A manifest must not list a file that is about to become another.
+    retire_manifest(directory, name, &writer.digest()).map_err(io_error(directory))?;
+    writer.finish().map_err(io_error(&path))
 }
 
 /// Locks the directory, which is made where needed.
@@ -285,14 +433,6 @@ impl Meter<'_> {
     }
 }
 
-/// A sound rollout file.
-struct RolloutFile {
-    path: PathBuf,
-    steps: u32,
-    bytes: u64,
-    digest: Digest,
-}
-
 fn check_config(config: &PackConfig) -> Result<(), SettingError> {
     SettingError::check_not_zero([
         ("rollouts_per_tfrecord_file", config.rollouts_per_tfrecord_file as u64),
@@ -303,162 +443,4 @@ fn check_config(config: &PackConfig) -> Result<(), SettingError> {
         return Err(SettingError::new("validation_fraction", fraction, "from 0 to below 1"));
     }
     check_name(&config.out_name)
-}
-
-type Checked = (Vec<RolloutFile>, EnvSpec, Vec<CorruptRollout>);
-
-/// Checks every rollout file; gives the sound ones, their environment and the damaged ones.
-fn check_inputs(
-    config: &PackConfig,
-    files: &[PathBuf],
-    meter: &Meter<'_>,
-    interrupt: &Interrupt,
-) -> Result<Checked, PackError> {
-    let checked: Vec<io::Result<CheckedFile>> = files
-        .par_iter()
-        .map(|path| {
-            if interrupt.is_raised() {
-                return Err(PackError::Interrupted);
-            }
-            let checked = check_file(path);
-            meter.add(1);
-            Ok(checked)
-        })
-        .collect::<Result<_, _>>()?;
-    let mut sound = Vec::new();
-    let mut corrupt = Vec::new();
-    let mut first: Option<(PathBuf, EnvSpec)> = None;
-    for (path, checked) in files.iter().zip(checked) {
-        match judge(checked) {
-            Ok((file, environment)) => {
-                let (first, expected) =
-                    first.get_or_insert_with(|| (path.clone(), environment.clone()));
-                if environment != *expected {
-                    return Err(mixed(path, &environment, first, expected));
-                }
-                sound.push(RolloutFile {
-                    path: path.clone(),
-                    steps: u32::try_from(file.steps).expect("a record has fewer than 2³² bytes"),
-                    bytes: file.bytes,
-                    digest: file.digest,
-                });
-            }
-            Err(reason) => {
-                // It will not be copied.
-                meter.add(1);
-                corrupt.push(CorruptRollout { path: path.clone(), reason });
-            }
-        }
-    }
-    match first {
-        Some((_, environment)) if corrupt.is_empty() || config.on_corrupt == OnCorrupt::Skip => {
-            Ok((sound, environment, corrupt))
-        }
-        _ => Err(PackError::Corrupt { files: corrupt, total: files.len() }),
-    }
-}
-
-/// Whether a file holds one sound raw rollout.
-fn judge(checked: io::Result<CheckedFile>) -> Result<(CheckedFile, EnvSpec), String> {
-    let mut file = checked.map_err(|e| e.to_string())?;
-    if let Some((record, offset, problem)) = file.problems.first() {
-        return Err(format!("record {record} at byte {offset}: {problem}"));
-    }
-    match file.environment.take() {
-        Some(_) if file.encoded => Err("it holds latents, not observations".to_owned()),
-        Some(environment) if file.records == 1 && file.steps > 0 => Ok((file, environment)),
-        Some(_) if file.records == 1 => Err("it has no steps".to_owned()),
-        _ => Err(format!("it has {} records, not 1", file.records)),
-    }
-}
-
-fn mixed(path: &Path, found: &EnvSpec, first: &Path, expected: &EnvSpec) -> PackError {
-    let same_id = found.id == expected.id;
-    let text = |spec: &EnvSpec| {
-        if same_id { format!("{} ({})", spec.id, spec.rules) } else { spec.id.clone() }
-    };
-    PackError::Mixed {
-        path: path.to_owned(),
-        found: text(found),
-        first: first.to_owned(),
-        expected: text(expected),
-    }
-}
-
-/// The digest of the names and contents of all rollouts.
-fn inputs_digest(inputs: &[RolloutFile]) -> Digest {
-    let text: String = inputs
-        .iter()
-        .map(|file| {
-            let name = file.path.file_name().unwrap_or_default();
-            format!("{} {}\n", file.digest, name.display())
-        })
-        .collect();
-    digest_bytes(text.as_bytes())
-}
-
-/// Writes the shard called `name`, or keeps it where it is there already; says whether it wrote.
-fn write_shard(
-    config: &PackConfig,
-    name: &str,
-    rollouts: &[RolloutFile],
-    meter: &Meter<'_>,
-    interrupt: &Interrupt,
-) -> Result<(ShardEntry, bool), PackError> {
-    let path = config.out_dir.join(name);
-    if let Some(entry) = read_shard(&path, name, rollouts).map_err(io_error(&path))? {
-        meter.add(rollouts.len() as u64);
-        return Ok((entry, false));
-    }
-    let mut writer =
-        ShardWriter::create(&config.out_dir, name).map_err(io_error(&config.out_dir))?;
-    for rollout in rollouts {
-        if interrupt.is_raised() {
-            return Err(PackError::Interrupted);
-        }
-        // A file of one record is copied as it is, framing included.
-        let bytes = fs::read(&rollout.path).map_err(io_error(&rollout.path))?;
-        if digest_bytes(&bytes) != rollout.digest {
-            return Err(PackError::Changed { path: rollout.path.clone() });
-        }
-        writer.push_framed(&bytes, rollout.steps).map_err(io_error(&path))?;
-        meter.add(1);
-    }
-    // A manifest must not list a file that is about to become another.
-    retire_manifest(&config.out_dir, name, &writer.digest()).map_err(io_error(&config.out_dir))?;
-    let entry = writer.finish().map_err(io_error(&path))?;
-    if read_shard(&path, name, rollouts).map_err(io_error(&path))?.as_ref() != Some(&entry) {
-        fs::remove_file(&path).map_err(io_error(&path))?;
-        return Err(PackError::NotAsWritten { path });
-    }
-    Ok((entry, true))
-}
-
-/// The entry of the shard at `path` if it holds just `rollouts`, by their digests.
-fn read_shard(path: &Path, name: &str, rollouts: &[RolloutFile]) -> io::Result<Option<ShardEntry>> {
-    let mut file = match File::open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error),
-    };
-    let bytes = rollouts.iter().map(|r| r.bytes).sum();
-    if file.metadata()?.len() != bytes {
-        return Ok(None);
-    }
-    let mut hasher = blake3::Hasher::new();
-    let mut record = Vec::new();
-    for rollout in rollouts {
-        record.clear();
-        file.by_ref().take(rollout.bytes).read_to_end(&mut record)?;
-        if digest_bytes(&record) != rollout.digest {
-            return Ok(None);
-        }
-        hasher.update(&record);
-    }
-    Ok(Some(ShardEntry {
-        file: name.to_owned(),
-        lengths: rollouts.iter().map(|r| r.steps).collect(),
-        bytes,
-        digest: digest(&hasher),
-    }))
 }

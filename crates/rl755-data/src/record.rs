@@ -200,9 +200,19 @@ impl<R: Read> RecordReader<R> {
 /// # Errors
 /// When a header is damaged, the file ends within a record, or cannot be read.
 pub fn index_records(path: &Path) -> Result<Vec<RecordPosition>, RecordError> {
+    let mut positions = Vec::new();
+    append_positions(path, &mut positions)?;
+    Ok(positions)
+}
+
+/// As [`index_records`]; the records before a damaged one are appended to `positions`, which is
+/// empty, even then.
+pub(crate) fn append_positions(
+    path: &Path,
+    positions: &mut Vec<RecordPosition>,
+) -> Result<(), RecordError> {
     let mut file = File::open(path)?;
     let size = file.metadata()?.len();
-    let mut positions = Vec::new();
     let mut offset = 0;
     while offset < size {
         let damaged =
@@ -222,7 +232,7 @@ pub fn index_records(path: &Path) -> Result<Vec<RecordPosition>, RecordError> {
         positions.push(RecordPosition { offset, length });
         offset += expected;
     }
-    Ok(positions)
+    Ok(())
 }
 
 /// Reads the data of record `record`, which lies at `position`, and checks it.

@@ -5,7 +5,7 @@ use std::{
     path::Path,
 };
 
-use rl755_run::{AtomicFile, Digest, SettingError, write_record};
+use rl755_run::{AtomicFile, Digest, SettingError, digest_file, write_record};
 
 use crate::{SchemaError, ShardEntry, StoredRollout};
 
@@ -101,18 +101,20 @@ impl ShardWriter {
         digest(&self.hasher)
     }
 
-    /// Syncs the shard and gives it its name.
+    /// Syncs the shard, reads it back, and gives it its name if it holds what was written.
     ///
     /// # Errors
     /// When the disk is full or fails; no shard of that name appears then.
-    pub fn finish(self) -> io::Result<ShardEntry> {
+    pub fn finish(mut self) -> io::Result<ShardEntry> {
+        let digest = digest(&self.hasher);
+        if digest_file(self.file.sync()?)? != digest {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                "it does not hold what was written to it; the disk or the memory is faulty",
+            ));
+        }
         self.file.commit()?;
-        Ok(ShardEntry {
-            file: self.name,
-            lengths: self.lengths,
-            bytes: self.bytes,
-            digest: digest(&self.hasher),
-        })
+        Ok(ShardEntry { file: self.name, lengths: self.lengths, bytes: self.bytes, digest })
     }
 }
 
@@ -147,5 +149,21 @@ mod tests {
         let entry = writer.finish().unwrap();
         assert_eq!((entry.lengths, entry.bytes), (vec![7], 10));
         assert_eq!(entry.digest, rl755_run::digest_file(&path).unwrap());
+    }
+
+    #[test]
+    fn a_shard_that_does_not_hold_what_was_written_gets_no_name() {
+        let directory = tempfile::tempdir().unwrap();
+        let name = "a.tfrecord-00000-of-00001";
+        let mut writer = ShardWriter::create(directory.path(), name).unwrap();
+        // More than is buffered.
+        writer.push_framed(&vec![7; 1 << 20], 7).unwrap();
+        let temporary =
+            std::fs::read_dir(directory.path()).unwrap().next().unwrap().unwrap().path();
+        let mut file = std::fs::File::options().write(true).open(&temporary).unwrap();
+        file.write_all(&[8]).unwrap();
+        let error = writer.finish().unwrap_err();
+        assert!(error.to_string().contains("the disk or the memory is faulty"), "{error}");
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
     }
 }

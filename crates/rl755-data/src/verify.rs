@@ -279,7 +279,7 @@ impl Listed {
 }
 
 /// The files that `pattern` stands for, sorted.
-fn matching_files(pattern: &str) -> Result<Vec<PathBuf>, VerifyError> {
+pub(crate) fn matching_files(pattern: &str) -> Result<Vec<PathBuf>, VerifyError> {
     let path = Path::new(pattern);
     if path.is_file() {
         return Ok(vec![path.to_owned()]);

@@ -3,12 +3,16 @@
 
 mod support;
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use rl755_data::{
-    CollectConfig, Dataset, DatasetError, OnCorrupt, PackConfig, PackError, Rollout, pack, verify,
+    CollectConfig, Dataset, DatasetError, OnCorrupt, PackConfig, PackError, PackInput, Rollout,
+    pack, verify,
 };
-use rl755_run::{Interrupt, Progress, RunLock, Silent};
+use rl755_run::{Interrupt, RunLock, Silent};
 use support::*;
 
 fn try_pack(config: &PackConfig) -> Result<(), PackError> {
@@ -30,9 +34,14 @@ fn a_dataset_holds_the_rollouts_in_order_in_shards_of_its_splits() {
     assert_eq!((names.len(), names[3]), (7, "stripes.tfrecord-00003-of-00007"));
     assert_eq!(dataset.split("train").unwrap().range(), 0..9);
     assert_eq!(dataset.split("validation").unwrap().range(), 9..12);
-    // Shards of 2 rollouts; the last one of each split has what is left.
+    // At most 2 rollouts in a shard, and as even as possible within each split.
     let sizes: Vec<_> = dataset.manifest().shards.iter().map(|s| s.rollouts()).collect();
     assert_eq!(sizes, [2, 2, 2, 2, 1, 2, 1]);
+    let (rollouts, data) = (directory.path().join("rollouts"), directory.path().join("fours"));
+    let fours = PackConfig { rollouts_per_tfrecord_file: 4, ..pack_config(&rollouts, &data) };
+    let report = pack_all(&fours);
+    let shards = report.dataset.manifest().shards.iter();
+    assert_eq!(shards.map(|s| s.rollouts()).collect::<Vec<_>>(), [3, 3, 3, 3]);
 }
 
 #[test]
@@ -108,17 +117,6 @@ fn a_changed_plan_replaces_the_dataset_and_its_shards() {
     pack_all(&pack_config(&rollouts, &fresh));
     fs::remove_file(other).unwrap();
     assert_eq!(files(&data), files(&fresh));
-}
-
-/// Raises an interrupt when `.0` rollouts have been counted.
-struct StopAt(u64, Interrupt);
-
-impl Progress for StopAt {
-    fn set(&self, done: u64, _total: u64) {
-        if done >= self.0 {
-            self.1.raise();
-        }
-    }
 }
 
 #[test]
@@ -207,8 +205,9 @@ fn wrong_requests_are_refused_before_anything_is_written() {
     check(&|c| c.validation_fraction = 1.0, "validation_fraction is 1");
     check(&|c| c.validation_fraction = f64::NAN, "validation_fraction is NaN");
     check(&|c| c.out_name = "../x".to_owned(), "out_name is `../x`");
-    check(&|c| c.rollout_dir = directory.path().join("no"), "no: No such file or directory");
-    check(&|c| c.rollout_dir = directory.path().to_owned(), "has no rollouts");
+    let from = |directory: PathBuf| PackInput::RolloutDir(directory);
+    check(&|c| c.input = from(directory.path().join("no")), "no: No such file or directory");
+    check(&|c| c.input = from(directory.path().to_owned()), "has no rollouts");
 }
 
 #[test]

@@ -8,10 +8,11 @@ use std::{
 };
 
 use rl755_data::{
-    CollectConfig, CollectReport, OnCorrupt, PackConfig, PackReport, PolicyRegistry, collect, pack,
+    CollectConfig, CollectReport, OnCorrupt, PackConfig, PackInput, PackReport, PolicyRegistry,
+    collect, pack,
 };
 use rl755_env::{Env, EnvError, EnvRegistry, EnvSpec, ObservationMut, Space, Step};
-use rl755_run::{Interrupt, Silent};
+use rl755_run::{Interrupt, Progress, Silent};
 
 /// A picture that depends on the seed, the step and the actions so far. An episode ends by itself
 /// after 4 to 11 steps, by its seed.
@@ -128,6 +129,7 @@ pub(crate) fn config(out_dir: &Path) -> CollectConfig {
         max_steps: 8,
         out_dir: out_dir.to_owned(),
         seed: 1,
+        frame_format: FrameFormat::Png,
         once: false,
     }
 }
@@ -147,7 +149,7 @@ pub(crate) fn collect_all(config: &CollectConfig) -> CollectReport {
 
 pub(crate) fn pack_config(rollout_dir: &Path, out_dir: &Path) -> PackConfig {
     PackConfig {
-        rollout_dir: rollout_dir.to_owned(),
+        input: PackInput::RolloutDir(rollout_dir.to_owned()),
         out_dir: out_dir.to_owned(),
         out_name: "stripes".to_owned(),
         rollouts_per_tfrecord_file: 2,
@@ -167,6 +169,17 @@ pub(crate) fn dataset(directory: &Path, edit: impl FnOnce(&mut CollectConfig)) -
     edit(&mut collecting);
     collect_all(&collecting);
     pack_all(&pack_config(&collecting.out_dir, &directory.join("data")))
+}
+
+/// Raises an interrupt when `.0` rollouts have been counted.
+pub(crate) struct StopAt(pub(crate) u64, pub(crate) Interrupt);
+
+impl Progress for StopAt {
+    fn set(&self, done: u64, _total: u64) {
+        if done >= self.0 {
+            self.1.raise();
+        }
+    }
 }
 
 /// The files in `directory` and their bytes, hidden files and subdirectories left out.
