@@ -49,6 +49,8 @@ pub struct CollectConfig {
     pub out_dir: PathBuf,
     /// What every rollout's seed derives from.
     pub seed: u64,
+    /// How frames are stored; it says nothing where observations are vectors. Default PNG.
+    pub frame_format: FrameFormat,
     /// Whether one session with this config is enough: where one is complete, at most rollouts of it
     /// that are gone are collected again.
     pub once: bool,
@@ -168,6 +170,7 @@ pub fn collect(
         num_rollouts: config.num_rollouts,
         max_steps: config.max_steps,
         seed: config.seed,
+        frame_format: config.frame_format,
     };
     let io = |path: &Path| {
         let path = path.to_owned();
@@ -320,7 +323,7 @@ impl Run<'_> {
         let mut observation = ObservationBuffer::zeros(&spec.observation_space, 1);
         let mut following = observation.clone();
         let mut recorder =
-            RolloutRecorder::new(spec, seed, &self.config.policy, FrameFormat::default());
+            RolloutRecorder::new(spec, seed, &self.config.policy, self.config.frame_format);
         env.reset(Some(seed), observation.as_mut())?;
         let (mut terminated, mut truncated) = (false, false);
         while !terminated && !truncated {

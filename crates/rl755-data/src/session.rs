@@ -19,7 +19,7 @@ use rl755_env::EnvSpec;
 use rl755_run::{AtomicFile, RunLock, write_atomically};
 use serde::{Deserialize, Serialize};
 
-use crate::manifest::made_by;
+use crate::{FrameFormat, manifest::made_by};
 
 /// The version of the session file's format.
 const SESSION_FORMAT: u32 = 1;
@@ -33,11 +33,12 @@ pub(crate) struct Request {
     pub(crate) num_rollouts: u64,
     pub(crate) max_steps: u64,
     pub(crate) seed: u64,
+    pub(crate) frame_format: FrameFormat,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct SessionFile {
+pub(crate) struct SessionFile {
     format: u32,
     made_by: String,
     request: Request,
@@ -199,8 +200,12 @@ fn rollout_sessions(out_dir: &Path) -> io::Result<Vec<u32>> {
 
 /// The session file at `path`, or `None` where it was written by another version.
 fn read_session(path: &Path) -> io::Result<Option<SessionFile>> {
-    let file: Option<SessionFile> = serde_json::from_slice(&fs::read(path)?).ok();
-    Ok(file.filter(|file| file.format == SESSION_FORMAT))
+    Ok(parse_session(&fs::read(path)?))
+}
+
+pub(crate) fn parse_session(text: &[u8]) -> Option<SessionFile> {
+    let file: Option<SessionFile> = serde_json::from_slice(text).ok();
+    file.filter(|file| file.format == SESSION_FORMAT)
 }
 
 #[cfg(test)]
@@ -222,6 +227,7 @@ mod tests {
             num_rollouts: 1,
             max_steps: 1,
             seed,
+            frame_format: FrameFormat::Png,
         }
     }
 

@@ -12,7 +12,7 @@ use std::{
 };
 
 use rl755_data::{
-    CollectConfig, CollectError, PolicyRegistry, Rollout, StoredRollout, collect,
+    CollectConfig, CollectError, FrameFormat, PolicyRegistry, Rollout, StoredRollout, collect,
     record::RecordReader,
 };
 use rl755_env::{ObservationBuffer, ObservationRef};
@@ -87,6 +87,20 @@ fn vector_observations_and_discrete_actions_are_kept_exactly() {
         assert_eq!(rollout.observations.row(step, 4), state.as_ref());
         env.step(&rollout.actions.row(step).to_vec(), state.as_mut()).unwrap();
     }
+}
+
+#[test]
+fn frames_are_the_same_in_every_format() {
+    let directory = tempfile::tempdir().unwrap();
+    let rollout = |frame_format: FrameFormat| {
+        let out_dir = directory.path().join(frame_format.name());
+        collect_all(&CollectConfig { frame_format, ..config(&out_dir) });
+        let path = out_dir.join("rollout-0000-000000.tfrecord");
+        (read(&path), fs::metadata(path).unwrap().len())
+    };
+    let ((png, _), (tensor, size)) = (rollout(FrameFormat::Png), rollout(FrameFormat::Tensor));
+    assert_eq!(png, tensor);
+    assert!(size > frame_len(&png.observations) as u64, "as they are, not compressed");
 }
 
 #[test]

@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use rl755_data::{CollectConfig, collect};
+use rl755_data::{CollectConfig, FrameFormat, collect};
 use rl755_run::Outcome;
 
 use crate::{
     Desk, Plugins, Stage,
-    flag_values::{count, threads},
+    flag_values::{count, frame_format, threads},
 };
 
 /// Collect rollouts of an environment under a random policy
@@ -38,6 +38,10 @@ pub struct Collect {
     /// What tracks, starts and actions are drawn from
     #[arg(long, default_value_t = 0, value_name = "N")]
     seed: u64,
+    /// How frames are stored: `png`, about 2.1 KB for one of CarRacing, or `tensor`, the original's
+    /// tf.io.serialize_tensor, 27.7 KB, which is quicker to read
+    #[arg(long, default_value_t, value_name = "FORMAT", value_parser = frame_format)]
+    frame_format: FrameFormat,
     /// Do nothing where a collection with the same flags is complete, instead of adding as many
     /// rollouts again; for scripts that are started again after a failure
     #[arg(long)]
@@ -58,6 +62,7 @@ impl Stage for Collect {
             out_dir: self.out_dir,
             seed: self.seed,
             once: self.once,
+            frame_format: self.frame_format,
         };
         let report = collect(
             &config,

@@ -8,8 +8,8 @@ use std::{
 };
 
 use rl755_data::{
-    CollectConfig, CollectReport, OnCorrupt, PackConfig, PackInput, PackReport, PolicyRegistry,
-    collect, pack,
+    CollectConfig, CollectReport, FrameFormat, OnCorrupt, PackConfig, PackInput, PackReport,
+    PolicyRegistry, collect, pack,
 };
 use rl755_env::{Env, EnvError, EnvRegistry, EnvSpec, ObservationMut, Space, Step};
 use rl755_run::{Interrupt, Progress, Silent};
