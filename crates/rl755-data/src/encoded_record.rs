@@ -5,7 +5,10 @@ use ndarray::Array2;
 use crate::{
     DatasetManifest, EncodedRollout, SchemaError, StoredRollout,
     raw_record::{action_and_reward_features, actions_and_rewards},
-    schema::{Domain, Head, Parsed, check_environment, context, float_rows, lists, record},
+    schema::{
+        Domain, Head, Parsed, check_environment, check_spaces, check_steps, context, float_rows,
+        lists, record,
+    },
 };
 
 pub(crate) const LATENT: &str = "latent";
@@ -13,6 +16,8 @@ pub(crate) const LATENT: &str = "latent";
 impl StoredRollout for EncodedRollout {
     fn to_record(&self) -> Result<Vec<u8>, SchemaError> {
         let (steps, width) = (self.steps(), self.latents.ncols());
+        check_spaces(&self.environment)?;
+        check_steps(steps)?;
         let rows = |key, domain, values| float_rows(key, (steps, width), domain, values);
         let space = &self.environment.action_space;
         let (actions, rewards) =

@@ -8,8 +8,8 @@ use crate::{
     DatasetManifest, FrameFormat, FrameShape, Rollout, SchemaError, StoredRollout,
     proto::Feature,
     schema::{
-        Domain, Head, Parsed, byte_string, check_environment, context, float_row, float_rows,
-        lists, record,
+        Domain, Head, Parsed, byte_string, check_environment, check_spaces, check_steps, context,
+        float_row, float_rows, lists, record,
     },
 };
 
@@ -69,6 +69,9 @@ impl RolloutRecorder {
         reward: f32,
     ) -> Result<(), SchemaError> {
         let step = self.head.steps;
+        if step == 0 {
+            check_spaces(&self.head.environment)?;
+        }
         let space = &self.head.environment.observation_space;
         let observation = match (frame_shape(space), observation) {
             (Some(shape), ObservationRef::U8(frame)) if frame.len() == shape.bytes() => {
@@ -109,7 +112,7 @@ impl RolloutRecorder {
         self.head.steps
     }
 
-    /// The record of the episode, which has ended as said.
+    /// The record of the episode, which has ended as said. Readers refuse one without steps.
     pub fn finish(mut self, terminated: bool, truncated: bool) -> Vec<u8> {
         self.head.terminated = terminated;
         self.head.truncated = truncated;
@@ -137,6 +140,7 @@ impl Rollout {
             ObservationBuffer::F32(v) => v.len(),
         };
         let steps = self.steps();
+        check_steps(steps)?;
         if held != steps * width {
             return Err(SchemaError::Shape {
                 key: lists::OBSERVATIONS,
