@@ -3,9 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::Context;
-use rl755_data::{
-    FrameFormat, OnCorrupt, OriginalInput, PackConfig, PackError, PackInput, pack,
-};
+use rl755_data::{FrameFormat, OnCorrupt, OriginalInput, PackConfig, PackError, PackInput, pack};
 use rl755_run::Outcome;
 
 use crate::{
