@@ -148,3 +148,57 @@ pub(crate) fn length_delimited<'a>(number: u32, value: Value<'a>) -> Result<&'a 
         _ => Err(WireError::FieldType { number }),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(message: &[u8], expected: &[Result<(u32, Value<'_>), WireError>]) {
+        assert_eq!(Fields::of(message).collect::<Vec<_>>(), expected, "{message:x?}");
+    }
+
+    #[test]
+    fn fields_are_those_of_the_encoding_guide() {
+        // The guide's examples: `Test1 { a: 150 }`, `Test2 { b: "testing" }`.
+        check(&[0x08, 0x96, 0x01], &[Ok((1, Value::Varint(150)))]);
+        check(b"\x12\x07testing", &[Ok((2, Value::Bytes(b"testing")))]);
+        check(
+            b"\x0d\x01\x02\x03\x04\x11........\x02",
+            &[
+                Ok((1, Value::Fixed32([1, 2, 3, 4]))),
+                Ok((2, Value::Fixed64)),
+                Err(WireError::FieldNumber),
+            ],
+        );
+    }
+
+    #[test]
+    fn broken_fields_end_the_message() {
+        check(&[0x08, 0x80], &[Err(WireError::TooLong)]);
+        check(&[0x0a, 2, 0], &[Err(WireError::TooLong)]);
+        check(&[0x0d, 1, 2, 3], &[Err(WireError::TooLong)]);
+        check(&[0x0b, 0x0c], &[Err(WireError::WireType { wire_type: 3 })]);
+        check(&[0x0f], &[Err(WireError::WireType { wire_type: 7 })]);
+        // Field numbers have 29 bits.
+        check(&[0x80, 0x80, 0x80, 0x80, 0x10, 0], &[Err(WireError::FieldNumber)]);
+    }
+
+    #[test]
+    fn a_hostile_length_takes_no_memory() {
+        let message = [0x0a, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 0];
+        check(&message, &[Err(WireError::TooLong)]);
+    }
+
+    #[test]
+    fn integers_have_64_bits() {
+        let read = |mut bytes: &[u8]| varint(&mut bytes);
+        let largest = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1];
+        assert_eq!(read(&largest), Ok(u64::MAX));
+        let mut larger = largest;
+        larger[9] = 2;
+        assert_eq!(read(&larger), Err(WireError::Varint));
+        assert_eq!(read(&[0x80; 11]), Err(WireError::Varint));
+        // More bytes than are needed are allowed.
+        assert_eq!(read(&[0x81, 0x80, 0]), Ok(1));
+    }
+}
