@@ -7,17 +7,22 @@ use std::{
     time::{Duration, Instant},
 };
 
-use indicatif::{ProgressBar, ProgressState, ProgressStyle};
+use indicatif::{DecimalBytes, ProgressBar, ProgressState, ProgressStyle};
 use rl755_run::{Progress, duration};
 
 /// How often a log file gets a line.
 const LOG_EVERY: Duration = Duration::from_secs(30);
+
+/// The unit of a bar that counts bytes, which are told as MB and GB.
+pub(crate) const BYTES: &str = "bytes";
 
 /// A bar on stderr. Log files get a line every half minute instead.
 pub(crate) struct Bar {
     bar: ProgressBar,
     /// What log files are told; `None` on a terminal.
     log: Option<Mutex<Log>>,
+    /// Whether it counts bytes.
+    bytes: bool,
 }
 
 struct Log {
@@ -28,15 +33,21 @@ struct Log {
 }
 
 impl Bar {
-    /// A bar that counts `unit`s: `rollouts`, `steps`.
+    /// A bar that counts `unit`s: `rollouts`, `steps`, [`BYTES`].
     pub(crate) fn new(unit: &str) -> Self {
         let bar = ProgressBar::new(0);
-        let template = format!("{{bar:30}} {{pos}}/{{len}} {unit}  {{pace}}  {{msg}}");
+        let bytes = unit == BYTES;
+        let count = if bytes {
+            "{decimal_bytes}/{decimal_total_bytes}".to_owned()
+        } else {
+            format!("{{pos}}/{{len}} {unit}")
+        };
+        let template = format!("{{bar:30}} {count}  {{pace}}  {{msg}}");
         if let Ok(style) = ProgressStyle::with_template(&template) {
-            let pace = |state: &ProgressState, out: &mut dyn fmt::Write| {
+            let pace = move |state: &ProgressState, out: &mut dyn fmt::Write| {
                 let left = state.len().unwrap_or(0).saturating_sub(state.pos());
                 // A terminal that is gone needs no pace.
-                let _ = out.write_str(&pace(state.per_sec(), left));
+                let _ = out.write_str(&pace(state.per_sec(), left, bytes));
             };
             bar.set_style(style.with_key("pace", pace).progress_chars("━╸ "));
         }
@@ -44,7 +55,7 @@ impl Bar {
             let began = Instant::now();
             Mutex::new(Log { began, first: None, printed: None, note: String::new() })
         });
-        Self { bar, log }
+        Self { bar, log, bytes }
     }
 }
 
@@ -63,8 +74,13 @@ impl Progress for Bar {
         let due = log.printed.is_none_or(|at| at.elapsed() >= LOG_EVERY) || done == total;
         if due && done > first {
             let rate = (done - first) as f64 / log.began.elapsed().as_secs_f64().max(1e-9);
-            let pace = pace(rate, total.saturating_sub(done));
-            self.line(&format!("{done}/{total}  {pace}  {}", log.note));
+            let pace = pace(rate, total.saturating_sub(done), self.bytes);
+            let count = if self.bytes {
+                format!("{}/{}", DecimalBytes(done), DecimalBytes(total))
+            } else {
+                format!("{done}/{total}")
+            };
+            self.line(&format!("{count}  {pace}  {}", log.note));
             log.printed = Some(Instant::now());
         }
     }
@@ -105,11 +121,12 @@ impl Drop for Bar {
 
 /// Rate and time left, `7.6/s  3 min 07 s left`, for a rate in 1/s and what is left to do. Nothing
 /// before there is a rate.
-fn pace(rate: f64, left: u64) -> String {
+fn pace(rate: f64, left: u64, bytes: bool) -> String {
     if rate <= 0.0 || !rate.is_finite() {
         return String::new();
     }
     let rate_text = match rate {
+        _ if bytes => format!("{}/s", DecimalBytes(rate as u64)),
         10.0.. => format!("{rate:.0}/s"),
         1.0.. => format!("{rate:.1}/s"),
         _ => format!("{:.1} s each", 1.0 / rate),
@@ -126,9 +143,12 @@ mod tests {
 
     #[test]
     fn the_pace_is_told_in_few_digits() {
-        assert_eq!(pace(766_505.3, 0), "766505/s");
-        assert_eq!(pace(7.635, 1428), "7.6/s  3 min 07 s left");
-        assert_eq!(pace(0.1333, 1000), "7.5 s each  2 h 05 min left");
-        assert_eq!(pace(0.0, 10), "");
+        let check = |rate, left, bytes, expected| assert_eq!(pace(rate, left, bytes), expected);
+        check(766_505.3, 0, false, "766505/s");
+        check(7.635, 1428, false, "7.6/s  3 min 07 s left");
+        check(0.1333, 1000, false, "7.5 s each  2 h 05 min left");
+        check(0.0, 10, false, "");
+        check(5.2e9, 52_000_000_000, true, "5.20 GB/s  10.0 s left");
+        check(0.5, 0, true, "0 B/s");
     }
 }

@@ -1,38 +1,91 @@
 //! Checking whole files of rollouts, record by record.
 
-use std::{fs::File, io, path::Path};
+use std::{
+    fs::File,
+    io::{self, Read},
+    path::Path,
+};
 
+use ndarray::Array2;
 use rl755_env::EnvSpec;
 use rl755_run::Digest;
+use serde::{Deserialize, Serialize};
 
 use crate::{
     RecordError, RecordFault, SchemaError,
     encoded_record::{self, LATENT},
     raw_record::RawRecord,
     record::RecordReader,
-    schema::Parsed,
+    schema::{Head, Parsed},
     shard::digest,
 };
+
+/// How closely frames are looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FrameCheck {
+    /// That each is whole and has the right size, without decoding its pixels. The default.
+    #[default]
+    Structure,
+    /// That each can be decoded, which takes many times longer.
+    Pixels,
+}
 
 /// What a sound record holds.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct CheckedRecord {
-    pub(crate) steps: u64,
-    pub(crate) environment: EnvSpec,
-    pub(crate) encoded: bool,
+    pub(crate) head: Head,
+    /// `[steps, action_width]`.
+    pub(crate) actions: Array2<f32>,
+    /// `[steps]`.
+    pub(crate) rewards: Vec<f32>,
+    /// Means and standard deviations, `[steps, latent]`, of an encoded rollout.
+    pub(crate) latents: Option<[Array2<f32>; 2]>,
+}
+
+impl CheckedRecord {
+    pub(crate) fn is_encoded(&self) -> bool {
+        self.latents.is_some()
+    }
 }
 
 /// Checks everything about a record but the pixels of its frames.
+#[allow(dead_code, reason = "only fuzzing and tests check records by themselves")]
 pub(crate) fn check_record(data: &[u8]) -> Result<CheckedRecord, SchemaError> {
-    let parsed = Parsed::from_record(data)?;
-    let steps = parsed.head.steps as u64;
-    if parsed.head.format == LATENT {
-        let rollout = encoded_record::from_parsed(parsed)?;
-        return Ok(CheckedRecord { steps, environment: rollout.environment, encoded: true });
+    RecordChecker::default().check(data)
+}
+
+/// Checks records one after another.
+#[derive(Debug, Default)]
+pub(crate) struct RecordChecker {
+    frames: FrameCheck,
+    /// A decoded frame.
+    pixels: Vec<u8>,
+}
+
+impl RecordChecker {
+    fn check(&mut self, data: &[u8]) -> Result<CheckedRecord, SchemaError> {
+        let parsed = Parsed::from_record(data)?;
+        if parsed.head.format == LATENT {
+            let head = parsed.head.clone();
+            let rollout = encoded_record::from_parsed(parsed)?;
+            return Ok(CheckedRecord {
+                head,
+                actions: rollout.actions,
+                rewards: rollout.rewards,
+                latents: Some([rollout.latents, rollout.std_devs]),
+            });
+        }
+        let raw = RawRecord::of(parsed)?;
+        let (actions, rewards) = raw.check()?;
+        if let (FrameCheck::Pixels, Some(shape)) = (self.frames, raw.frame_shape()) {
+            self.pixels.resize(shape.bytes(), 0);
+            for step in 0..raw.parsed.head.steps {
+                raw.decode_frame(step, &mut self.pixels)?;
+            }
+        }
+        Ok(CheckedRecord { head: raw.parsed.head, actions, rewards, latents: None })
     }
-    let raw = RawRecord::of(parsed)?;
-    raw.check()?;
-    Ok(CheckedRecord { steps, environment: raw.parsed.head.environment, encoded: false })
 }
 
 /// What is wrong with a record.
@@ -44,11 +97,24 @@ pub(crate) enum RecordProblem {
     Schema(#[from] SchemaError),
 }
 
+/// Where a record lies in a file of records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// Which record, from 0.
+    pub(crate) record: u64,
+    /// Where its framing begins.
+    pub(crate) offset: u64,
+    /// The length of its data.
+    pub(crate) length: u64,
+}
+
 /// What a file of records holds.
 #[derive(Debug)]
 pub(crate) struct CheckedFile {
     /// Records whose framing was found, sound or not.
     pub(crate) records: u64,
+    /// Steps of each sound record.
+    pub(crate) lengths: Vec<u64>,
     /// Steps in the sound records.
     pub(crate) steps: u64,
     /// The file's length.
@@ -65,76 +131,111 @@ pub(crate) struct CheckedFile {
 
 /// Reads the file at `path` and checks all its records.
 pub(crate) fn check_file(path: &Path) -> io::Result<CheckedFile> {
-    let mut reader = RecordReader::new(Hashed::new(File::open(path)?));
-    let mut file = CheckedFile {
-        records: 0,
-        steps: 0,
-        bytes: 0,
-        digest: digest(&blake3::Hasher::new()),
-        environment: None,
-        encoded: false,
-        problems: Vec::new(),
-    };
-    loop {
-        let (record, offset) = (reader.record(), reader.offset());
-        let data = match reader.next_record() {
-            Ok(Some(data)) => data,
-            Ok(None) => break,
-            Err(RecordError::Damaged { record, offset, fault }) => {
-                file.problems.push((record, offset, fault.into()));
-                continue;
-            }
-            Err(RecordError::Io(error)) => return Err(error),
-        };
-        match check_record(&data) {
-            Ok(checked) => {
-                file.steps += checked.steps;
-                if file.environment.is_none() {
-                    file.environment = Some(checked.environment);
-                    file.encoded = checked.encoded;
-                } else if file.environment.as_ref() != Some(&checked.environment)
-                    || file.encoded != checked.encoded
-                {
-                    let first = file.environment.as_ref().map_or("", |e| &e.id);
-                    let kind = |encoded| if encoded { "encoded" } else { "raw" };
-                    let misfit = SchemaError::Misfit {
-                        what: "environment or kind",
-                        found: format!("{} ({})", checked.environment.id, kind(checked.encoded)),
-                        expected: format!("{first} ({})", kind(file.encoded)),
-                    };
-                    file.problems.push((record, offset, misfit.into()));
-                }
-            }
-            Err(error) => file.problems.push((record, offset, error.into())),
-        }
-    }
-    file.records = reader.record();
-    let (mut hashed, _) = reader.into_parts();
-    // After a damaged header the rest of the file has not been read.
-    io::copy(&mut hashed, &mut io::sink())?;
-    file.bytes = hashed.bytes;
-    file.digest = digest(&hashed.hasher);
-    Ok(file)
+    FileChecker::default().check(path, |_| Ok(()), |_, _| ())
 }
 
-/// A reader that computes the digest of what passes through it.
-struct Hashed<R> {
-    reader: R,
+/// Checks files one after another, with the same memory.
+#[derive(Debug, Default)]
+pub(crate) struct FileChecker {
+    records: RecordChecker,
+    buffer: Vec<u8>,
+}
+
+impl FileChecker {
+    pub(crate) fn new(frames: FrameCheck) -> Self {
+        let records = RecordChecker { frames, ..RecordChecker::default() };
+        Self { records, buffer: Vec::new() }
+    }
+
+    /// Reads the file at `path` and checks all its records. `read` is told of bytes as they are
+    /// read and may end it with an error; `found` is given each sound record that fits the first.
+    pub(crate) fn check(
+        &mut self,
+        path: &Path,
+        read: impl FnMut(u64) -> io::Result<()>,
+        mut found: impl FnMut(&CheckedRecord, Place),
+    ) -> io::Result<CheckedFile> {
+        let watched =
+            Watched { file: File::open(path)?, hasher: blake3::Hasher::new(), bytes: 0, read };
+        let mut reader = RecordReader::with_buffer(watched, std::mem::take(&mut self.buffer));
+        let mut file = CheckedFile {
+            records: 0,
+            lengths: Vec::new(),
+            steps: 0,
+            bytes: 0,
+            digest: digest(&blake3::Hasher::new()),
+            environment: None,
+            encoded: false,
+            problems: Vec::new(),
+        };
+        loop {
+            let (record, offset) = (reader.record(), reader.offset());
+            let data = match reader.next_record() {
+                Ok(Some(data)) => data,
+                Ok(None) => break,
+                Err(RecordError::Damaged { record, offset, fault }) => {
+                    file.problems.push((record, offset, fault.into()));
+                    continue;
+                }
+                Err(RecordError::Io(error)) => return Err(error),
+            };
+            match self.records.check(data).and_then(|record| file.expect_fit(record)) {
+                Ok(checked) => {
+                    let place = Place { record, offset, length: data.len() as u64 };
+                    file.lengths.push(checked.head.steps as u64);
+                    file.steps += checked.head.steps as u64;
+                    found(&checked, place);
+                    if file.environment.is_none() {
+                        file.encoded = checked.is_encoded();
+                        file.environment = Some(checked.head.environment);
+                    }
+                }
+                Err(error) => file.problems.push((record, offset, error.into())),
+            }
+        }
+        file.records = reader.record();
+        let (mut watched, buffer) = reader.into_parts();
+        self.buffer = buffer;
+        // After a damaged header the rest of the file has not been read.
+        io::copy(&mut watched, &mut io::sink())?;
+        file.bytes = watched.bytes;
+        file.digest = digest(&watched.hasher);
+        Ok(file)
+    }
+}
+
+impl CheckedFile {
+    /// Rejects a record of another environment or kind than the file's first.
+    fn expect_fit(&self, record: CheckedRecord) -> Result<CheckedRecord, SchemaError> {
+        let Some(environment) = &self.environment else { return Ok(record) };
+        if (environment, self.encoded) == (&record.head.environment, record.is_encoded()) {
+            return Ok(record);
+        }
+        let text = |environment: &EnvSpec, encoded| {
+            format!("{} ({})", environment.id, if encoded { "encoded" } else { "raw" })
+        };
+        Err(SchemaError::Misfit {
+            what: "environment or kind",
+            found: text(&record.head.environment, record.is_encoded()),
+            expected: text(environment, self.encoded),
+        })
+    }
+}
+
+/// A file whose digest is computed, and whose bytes are counted, as it is read.
+struct Watched<F> {
+    file: File,
     hasher: blake3::Hasher,
     bytes: u64,
+    read: F,
 }
 
-impl<R> Hashed<R> {
-    fn new(reader: R) -> Self {
-        Self { reader, hasher: blake3::Hasher::new(), bytes: 0 }
-    }
-}
-
-impl<R: io::Read> io::Read for Hashed<R> {
+impl<F: FnMut(u64) -> io::Result<()>> Read for Watched<F> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.reader.read(buffer)?;
+        let read = self.file.read(buffer)?;
         self.hasher.update(&buffer[..read]);
         self.bytes += read as u64;
+        (self.read)(read as u64)?;
         Ok(read)
     }
 }

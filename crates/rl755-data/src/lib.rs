@@ -63,12 +63,14 @@ mod rollout;
 mod schema;
 mod session;
 mod shard;
+mod statistics;
 mod tensor_proto;
 mod verify;
 mod visit_order;
 mod window_sampler;
 mod wire;
 
+pub use check::FrameCheck;
 pub use collect::{CollectConfig, CollectError, CollectReport, collect};
 pub use dataset::{Dataset, DatasetError, Split, train_and_validation};
 pub use encoded_part::{EncodedPart, PartConfig, PartError, SubShard};
@@ -89,6 +91,12 @@ pub use record::{RecordError, RecordFault};
 pub use rollout::{EncodedRollout, Rollout};
 pub use schema::{SCHEMA_VERSION, SchemaError, StoredRollout};
 pub use shard::{ShardError, ShardWriter, shard_name};
-pub use verify::{Fault, Problem, VerifyError, VerifyReport, verify};
+pub use statistics::{
+    ActionHistogram, ContactSheet, ContactSheetError, LatentStatistics, Statistics, Summary,
+};
+pub use verify::{
+    Fault, Maker, Problem, Removal, RemovalError, Removed, VerifyConfig, VerifyError, VerifyReport,
+    verify,
+};
 pub use window_sampler::{WindowSampler, WindowSamplerConfig, Windows};
 pub use wire::WireError;

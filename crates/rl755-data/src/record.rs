@@ -25,8 +25,8 @@ pub const FRAMING_BYTES: u64 = HEADER_BYTES + FOOTER_BYTES;
 /// The longest record that is read: protocol buffers cannot be longer than 2 GiB.
 pub const MAX_RECORD_BYTES: u64 = i32::MAX as u64;
 
-const HEADER_BYTES: u64 = 12;
-const FOOTER_BYTES: u64 = 4;
+pub(crate) const HEADER_BYTES: u64 = 12;
+pub(crate) const FOOTER_BYTES: u64 = 4;
 
 /// What is wrong with the framing of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -274,7 +274,7 @@ pub fn read_record_at(
 }
 
 /// The length in a header whose checksum matches; `header` has at least its 12 bytes.
-fn parse_header(header: &[u8]) -> Result<u64, RecordFault> {
+pub(crate) fn parse_header(header: &[u8]) -> Result<u64, RecordFault> {
     let mut bytes = [0; 8];
     bytes.copy_from_slice(&header[..8]);
     if masked_crc(&bytes).to_le_bytes() != header[8..HEADER_BYTES as usize] {

@@ -11,10 +11,10 @@ use std::{
 use ndarray::{Array2, array, s};
 use rl755_data::{
     EncodedRollout, FrameFormat, OriginalRollout, Rollout, SchemaError, StoredRollout,
-    record::RecordReader, verify,
+    record::RecordReader,
 };
 use rl755_env::{EnvSpec, ObservationBuffer, Space};
-use rl755_run::{Digest, Interrupt, Silent, digest_bytes, write_record};
+use rl755_run::{Digest, digest_bytes, write_record};
 use support::*;
 
 /// The record of a golden file, which golden/rollouts_by_tensorflow.py wrote with TensorFlow
@@ -73,7 +73,7 @@ fn raw_rollouts_that_tensorflow_wrote_are_read() {
         ("our_float", ObservationBuffer::F32(golden_means(3).into_raw_vec_and_offset().0)),
     ] {
         let path = golden_path(name);
-        let report = verify(path.to_str().unwrap(), 1, &Silent, &Interrupt::new()).unwrap();
+        let report = check(&path);
         assert!(report.is_clean(), "{name}: {:?}", report.problems);
         let rollout = Rollout::from_record(&golden(name)).unwrap();
         let environment = &rollout.environment;

@@ -10,7 +10,7 @@ use std::{
 
 use rl755_data::{
     CollectConfig, Dataset, DatasetError, OnCorrupt, PackConfig, PackError, PackInput, Rollout,
-    pack, verify,
+    pack,
 };
 use rl755_run::{Interrupt, RunLock, Silent};
 use support::*;
@@ -20,7 +20,7 @@ fn try_pack(config: &PackConfig) -> Result<(), PackError> {
 }
 
 fn assert_clean(directory: &Path) {
-    let report = verify(directory.to_str().unwrap(), 2, &Silent, &Interrupt::new()).unwrap();
+    let report = check(directory);
     assert!(report.is_clean(), "{:?}", report.problems);
 }
 

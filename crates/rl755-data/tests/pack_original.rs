@@ -14,7 +14,6 @@ use rl755_data::{
     PackConfig, PackError, PackInput, Rollout, StoredRollout, pack,
     proto::{Feature, FeatureList, FeatureLists, SequenceExample},
     record::index_records,
-    verify,
 };
 use rl755_env::{EnvSpec, Space};
 use rl755_run::{Interrupt, Silent, write_record};
@@ -85,7 +84,7 @@ fn config(tfrecords: &str, out_dir: &Path) -> PackConfig {
 }
 
 fn assert_clean(directory: &Path) {
-    let report = verify(directory.to_str().unwrap(), 2, &Silent, &Interrupt::new()).unwrap();
+    let report = check(directory);
     assert!(report.is_clean(), "{:?}", report.problems);
 }
 

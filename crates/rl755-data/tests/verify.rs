@@ -3,21 +3,17 @@
 
 mod support;
 
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{collections::BTreeMap, fs, path::Path, sync::Mutex};
 
 use prost::Message;
 use rl755_data::{
-    CollectConfig, Fault, VerifyError, VerifyReport,
+    CollectConfig, Fault, FrameCheck, VerifyConfig, VerifyError,
     proto::{Feature, FeatureList, SequenceExample},
     record::RecordReader,
     verify,
 };
-use rl755_run::{Interrupt, Silent, write_record};
+use rl755_run::{Interrupt, Progress, Silent, write_record};
 use support::*;
-
-fn check(pattern: &Path) -> VerifyReport {
-    verify(pattern.to_str().unwrap(), 2, &Silent, &Interrupt::new()).unwrap()
-}
 
 /// A shard of two rollouts of 4 steps, without a manifest beside it.
 fn small_shard(directory: &Path) -> Vec<u8> {
@@ -39,16 +35,20 @@ fn every_flipped_bit_and_every_truncation_is_found() {
     let shard = small_shard(directory.path());
     let path = directory.path().join("a.tfrecord");
     fs::write(&path, &shard).unwrap();
+    let boundary = records(&shard)[0].len() + 16;
     let sound = check(&path);
     assert!(sound.is_clean() && sound.records == 2 && sound.steps == 8, "{sound:?}");
     assert_eq!(sound.bytes, shard.len() as u64);
-    for byte in 0..shard.len() {
+    for bit in 0..shard.len() * 8 {
         let mut damaged = shard.clone();
-        damaged[byte] ^= 1 << (byte % 8);
+        damaged[bit / 8] ^= 1 << (bit % 8);
         fs::write(&path, &damaged).unwrap();
-        assert!(!check(&path).is_clean(), "byte {byte} of {}", shard.len());
+        let report = check(&path);
+        let problem = report.problems.first().unwrap_or_else(|| panic!("bit {bit} was not found"));
+        let second = bit / 8 >= boundary;
+        let place = if second { (1, boundary as u64) } else { (0, 0) };
+        assert_eq!(problem.place, Some(place), "bit {bit} of {} bytes", shard.len());
     }
-    let boundary = records(&shard)[0].len() + 16;
     for length in 0..shard.len() {
         fs::write(&path, &shard[..length]).unwrap();
         // Only a manifest can tell that a whole record is missing.
@@ -164,6 +164,17 @@ fn files_are_compared_with_the_manifest_beside_them() {
     // Another sound shard in its place.
     fs::write(shard(0), &second).unwrap();
     assert!(!check(&pattern).is_clean());
+    // Lengths that the samplers would rely on.
+    fs::write(shard(0), &first).unwrap();
+    let manifest = fs::read_to_string(data.join("dataset.json")).unwrap();
+    let mut wrong: serde_json::Value = serde_json::from_str(&manifest).unwrap();
+    let length = &mut wrong["shards"][0]["lengths"][1];
+    *length = (length.as_u64().unwrap() + 1).into();
+    fs::write(data.join("dataset.json"), wrong.to_string()).unwrap();
+    let report = check(&pattern);
+    assert_eq!(report.problems.len(), 1, "{report:?}");
+    assert!(report.problems[0].to_string().contains("steps in record 1, but"), "{report:?}");
+    fs::write(data.join("dataset.json"), &manifest).unwrap();
     fs::remove_file(shard(0)).unwrap();
     for asked_for in [&data, &pattern] {
         let report = check(asked_for);
@@ -183,20 +194,82 @@ fn a_request_to_stop_ends_it() {
     let interrupt = Interrupt::new();
     interrupt.raise();
     let pattern = directory.path().join("*.tfrecord");
-    let stopped = verify(pattern.to_str().unwrap(), 1, &Silent, &interrupt);
+    let stopped = verify(&verify_config(&pattern), &Silent, &interrupt);
     assert!(matches!(stopped, Err(VerifyError::Interrupted)));
 }
 
 #[test]
 fn a_pattern_that_matches_nothing_is_an_error() {
     let directory = tempfile::tempdir().unwrap();
-    let error = |pattern: &str| verify(pattern, 1, &Silent, &Interrupt::new()).unwrap_err();
+    let error =
+        |pattern: &Path| verify(&verify_config(pattern), &Silent, &Interrupt::new()).unwrap_err();
     let nothing = directory.path().join("*.tfrecord*");
-    assert!(matches!(error(nothing.to_str().unwrap()), VerifyError::NothingMatches { .. }));
-    assert!(matches!(
-        error(directory.path().to_str().unwrap()),
-        VerifyError::NothingMatches { .. }
-    ));
-    assert!(matches!(error("a/***/b"), VerifyError::Pattern { .. }));
-    assert!(matches!(verify("x", 0, &Silent, &Interrupt::new()), Err(VerifyError::Setting(_))));
+    assert!(matches!(error(&nothing), VerifyError::NothingMatches { .. }));
+    assert!(matches!(error(directory.path()), VerifyError::NothingMatches { .. }));
+    assert!(matches!(error(Path::new("a/***/b")), VerifyError::Pattern { .. }));
+    let no_threads = VerifyConfig { parallelism: 0, ..verify_config(Path::new("x")) };
+    let refused = verify(&no_threads, &Silent, &Interrupt::new());
+    assert!(matches!(refused, Err(VerifyError::Setting(_))));
+}
+
+#[test]
+fn pixels_that_cannot_be_decoded_are_found_where_that_is_asked_for() {
+    let directory = tempfile::tempdir().unwrap();
+    let records = records(&small_shard(directory.path()));
+    let mut example = SequenceExample::decode(&records[0][..]).unwrap();
+    // A whole picture whose pixels are no deflate stream.
+    let mut pixels = b"IDAT".to_vec();
+    pixels.extend([0xff; 20]);
+    let chunk = |name_and_data: &[u8]| {
+        let length = (name_and_data.len() as u32 - 4).to_be_bytes();
+        [&length[..], name_and_data, &crc32(name_and_data).to_be_bytes()].concat()
+    };
+    let header = b"IHDR\0\0\0\x08\0\0\0\x06\x08\x02\0\0\0";
+    let signature = b"\x89PNG\r\n\x1a\n".to_vec();
+    let picture = [signature, chunk(header), chunk(&pixels), chunk(b"IEND")].concat();
+    lists(&mut example).get_mut("observations").unwrap().feature[2] = Feature::bytes(picture);
+    let path = directory.path().join("a.tfrecord");
+    let mut bytes = Vec::new();
+    write_record(&mut bytes, &example.encode_to_vec()).unwrap();
+    write_record(&mut bytes, &records[1]).unwrap();
+    fs::write(&path, bytes).unwrap();
+    assert!(check(&path).is_clean());
+    let closely = VerifyConfig { frames: FrameCheck::Pixels, ..verify_config(&path) };
+    let report = verify(&closely, &Silent, &Interrupt::new()).unwrap();
+    assert_eq!((report.problems.len(), report.problems[0].place), (1, Some((0, 0))));
+    let text = report.problems[0].to_string();
+    assert!(text.contains("`observations` of step 2: "), "{text}");
+}
+
+/// The checksum of PNG's chunks: CRC-32 bit by bit, as in the PNG specification, annex D.
+fn crc32(bytes: &[u8]) -> u32 {
+    let step = |crc: u32, &byte: &u8| {
+        (0..8).fold(crc ^ u32::from(byte), |crc, _| {
+            (crc >> 1) ^ if crc & 1 == 1 { 0xedb8_8320 } else { 0 }
+        })
+    };
+    !bytes.iter().fold(!0, step)
+}
+
+#[test]
+fn progress_is_told_in_bytes() {
+    #[derive(Default)]
+    struct Told(Mutex<Vec<(u64, u64)>>);
+    impl Progress for Told {
+        fn set(&self, done: u64, total: u64) {
+            self.0.lock().unwrap().push((done, total));
+        }
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let shard = small_shard(directory.path());
+    // Nothing can be found after a damaged header, but the rest is read for the digest.
+    let damaged: Vec<u8> = shard.iter().map(|byte| !byte).collect();
+    fs::write(directory.path().join("a.tfrecord"), &shard).unwrap();
+    fs::write(directory.path().join("b.tfrecord"), &damaged).unwrap();
+    let told = Told::default();
+    let report = verify(&verify_config(directory.path()), &told, &Interrupt::new()).unwrap();
+    assert_eq!(report.bad_files().len(), 1);
+    let total = 2 * shard.len() as u64;
+    let told = told.0.into_inner().unwrap();
+    assert_eq!((told[0], *told.iter().max().unwrap()), ((0, total), (total, total)));
 }

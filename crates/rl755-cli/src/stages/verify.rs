@@ -1,15 +1,26 @@
 //! `rl755-verify`.
 
-use anyhow::bail;
-use rl755_data::{VerifyError, verify};
-use rl755_run::Outcome;
+use std::path::PathBuf;
 
-use crate::{Desk, Plugins, Stage, flag_values::threads, stage::FROM_THE_BEGINNING};
+use anyhow::{Context, bail};
+use rl755_data::{
+    FrameCheck, Maker, Removal, RemovalError, Statistics, VerifyConfig, VerifyError, VerifyReport,
+    verify,
+};
+use rl755_run::{Outcome, write_atomically};
 
-/// Find corrupted records in sharded TFRecords
+use crate::{
+    Desk, Plugins, Stage, flag_values::threads, progress_bar::BYTES, stage::FROM_THE_BEGINNING,
+};
+
+/// Find corrupted records in sharded TFRecords, and take them away
 ///
-/// Prints each bad file with the record, its offset and what is wrong. The exit code is 0 only when
-/// all is well.
+/// Prints each bad file with the record, its offset and what is wrong. Looks at lengths and
+/// checksums, whether each record is a whole rollout with the right shapes and finite numbers, the
+/// structure of frames, and whether the files are those that dataset.json lists.
+///
+/// Exit codes: 0, all is sound; 1, something is bad, whether or not it was taken away, or nothing
+/// could be verified; 2, the command line is wrong; 130, interrupted.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Verify {
     /// The files: a pattern in quotes, such as 'data/cars.tfrecord*', or a dataset's directory
@@ -18,34 +29,152 @@ pub struct Verify {
     /// Threads [default: one for each core]
     #[arg(long, value_name = "N", value_parser = threads)]
     parallelism: Option<usize>,
+    /// Decode every frame, too, which takes many times longer
+    #[arg(long)]
+    decode_frames: bool,
+    /// Delete bad files, after all were looked at
+    ///
+    /// Nobody else may use the dataset meanwhile. The stage that wrote a file writes it again when
+    /// it is run with the same flags. When more than half of the files are bad, none is touched.
+    #[arg(long, group = "removal")]
+    delete: bool,
+    /// Move bad files into DIR, after all were looked at; as --delete otherwise
+    ///
+    /// They keep their names, with .1, .2 and so on after it where there is such a file already.
+    #[arg(long, group = "removal", value_name = "DIR")]
+    quarantine: Option<PathBuf>,
+    /// Delete or move bad files even if more than half are bad
+    #[arg(long, requires = "removal")]
+    force: bool,
+    /// Print rollouts, frames, bytes, returns, lengths, policies and histograms of the actions, and
+    /// draw a contact sheet of frames
+    #[arg(long)]
+    stats: bool,
+    /// With --stats: print the numbers as JSON
+    #[arg(long, requires = "stats")]
+    json: bool,
+    /// With --stats: where the contact sheet goes, a PNG picture of 8 rollouts at 8 moments each,
+    /// evenly chosen
+    #[arg(long, requires = "stats", default_value = "contact-sheet.png", value_name = "FILE")]
+    contact_sheet: PathBuf,
 }
 
 impl Stage for Verify {
     const NAME: &'static str = "rl755-verify";
-    const UNIT: &'static str = "files";
+    const UNIT: &'static str = BYTES;
     const INTERRUPTED: &'static str = FROM_THE_BEGINNING;
 
     fn run(self, _plugins: &Plugins, desk: &Desk) -> anyhow::Result<Outcome> {
-        let parallelism = self.parallelism.unwrap_or_else(rayon::current_num_threads);
-        let report = match verify(&self.pattern, parallelism, &*desk.progress, &desk.interrupt) {
+        let removal = match (self.delete, &self.quarantine) {
+            (true, _) => Some(Removal::Delete),
+            (false, Some(directory)) => Some(Removal::Quarantine(directory.clone())),
+            (false, None) => None,
+        };
+        let config = VerifyConfig {
+            pattern: self.pattern.clone(),
+            parallelism: self.parallelism.unwrap_or_else(rayon::current_num_threads),
+            frames: if self.decode_frames { FrameCheck::Pixels } else { FrameCheck::Structure },
+            statistics: self.stats,
+            exclusive: removal.is_some(),
+        };
+        let report = match verify(&config, &*desk.progress, &desk.interrupt) {
             Err(VerifyError::Interrupted) => return Ok(Outcome::Interrupted { step: 0 }),
             report => report?,
         };
+        self.print_statistics(&report.statistics, desk)?;
         for problem in &report.problems {
             desk.print(&problem.to_string())?;
         }
         let files = report.files;
         if report.is_clean() {
-            desk.print(&format!(
-                "{files} files with {} records and {} steps are sound",
-                report.records, report.steps
-            ))?;
+            if !self.json {
+                desk.print(&format!(
+                    "{files} files with {} records and {} steps are sound",
+                    report.records, report.steps
+                ))?;
+            }
             return Ok(Outcome::Complete);
         }
         let bad = report.bad_files().len();
-        if report.is_mostly_bad() {
-            bail!("{bad} of {files} files are bad: that is no accident; look at what wrote them");
+        let Some(removal) = removal else {
+            if report.is_mostly_bad() {
+                bail!(
+                    "{bad} of {files} files are bad: that is no accident; look at what wrote them"
+                );
+            }
+            bail!(
+                "{bad} of {files} files are bad; take them away with --delete or --quarantine DIR, \
+                 then {}",
+                advice(&report)
+            );
+        };
+        let removed = match report.remove_bad_files(&removal, self.force) {
+            Err(error @ RemovalError::MostlyBad { .. }) => {
+                bail!("{error}; look at what wrote them, or add --force");
+            }
+            removed => removed?,
+        };
+        for file in &removed {
+            let path = file.path.display();
+            desk.print(&match &file.moved_to {
+                Some(moved_to) => format!("moved {path} to {}", moved_to.display()),
+                None => format!("deleted {path}"),
+            })?;
         }
-        bail!("{bad} of {files} files are bad; delete them, or write them again");
+        bail!(
+            "{bad} of {files} files are bad or missing, and {} were taken away; {}",
+            removed.len(),
+            advice(&report)
+        );
     }
+}
+
+impl Verify {
+    fn print_statistics(&self, statistics: &[Statistics], desk: &Desk) -> anyhow::Result<()> {
+        if !self.stats {
+            return Ok(());
+        }
+        if self.json {
+            desk.print(&serde_json::to_string_pretty(statistics)?)?;
+        } else {
+            for statistics in statistics {
+                desk.print(&statistics.to_string())?;
+            }
+        }
+        // Rollouts of the first environment that has frames.
+        for statistics in statistics {
+            let Some(sheet) = statistics.contact_sheet()? else { continue };
+            write_atomically(&self.contact_sheet, &sheet.to_png()?)
+                .with_context(|| format!("cannot write {}", self.contact_sheet.display()))?;
+            let text = format!(
+                "{} frames are drawn in {}",
+                statistics.environment.id,
+                self.contact_sheet.display()
+            );
+            if self.json {
+                desk.progress.line(&text)
+            } else {
+                desk.print(&text)?
+            }
+            break;
+        }
+        Ok(())
+    }
+}
+
+/// What to do so that bad files are written again.
+fn advice(report: &VerifyReport) -> String {
+    let commands: Vec<&str> = report
+        .makers()
+        .into_iter()
+        .map(|maker| match maker {
+            Maker::Collecting => "rl755-collect with the same flags and --once",
+            Maker::Packing => "rl755-pack with the same flags",
+            Maker::Encoding => "rl755-encode with the same flags",
+        })
+        .collect();
+    format!(
+        "run {} again: what is missing is written, and all else is kept",
+        commands.join(" and ")
+    )
 }

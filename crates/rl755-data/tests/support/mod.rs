@@ -9,7 +9,7 @@ use std::{
 
 use rl755_data::{
     CollectConfig, CollectReport, FrameFormat, OnCorrupt, PackConfig, PackInput, PackReport,
-    PolicyRegistry, collect, pack,
+    PolicyRegistry, collect, pack, VerifyConfig, VerifyReport, verify,
 };
 use rl755_env::{Env, EnvError, EnvRegistry, EnvSpec, ObservationMut, Space, Step};
 use rl755_run::{Interrupt, Progress, Silent};
@@ -180,6 +180,20 @@ impl Progress for StopAt {
             self.1.raise();
         }
     }
+}
+
+/// What to verify: `pattern`, on two threads.
+pub(crate) fn verify_config(pattern: &Path) -> VerifyConfig {
+    VerifyConfig {
+        pattern: pattern.to_str().unwrap().to_owned(),
+        parallelism: 2,
+        ..VerifyConfig::default()
+    }
+}
+
+/// Verifies `pattern`.
+pub(crate) fn check(pattern: impl AsRef<Path>) -> VerifyReport {
+    verify(&verify_config(pattern.as_ref()), &Silent, &Interrupt::new()).unwrap()
 }
 
 /// The files in `directory` and their bytes, hidden files and subdirectories left out.

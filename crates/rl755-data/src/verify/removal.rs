@@ -1,0 +1,211 @@
+//! Taking bad files away, so that they can be written again.
+
+use std::{
+    collections::BTreeSet,
+    fs::{self, File},
+    io,
+    path::{Path, PathBuf},
+};
+
+use serde::{Deserialize, Serialize};
+
+use super::{Fault, VerifyReport};
+use crate::{DatasetManifest, dataset::parse_manifest, session::parse_rollout_name};
+
+/// What to do with bad files.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Removal {
+    /// Delete them.
+    Delete,
+    /// Move them into this directory, which is made where needed. They keep their names, with `.1`,
+    /// `.2` and so on after it where there is a file of that name already.
+    Quarantine(PathBuf),
+}
+
+/// A file that was taken away.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Removed {
+    /// Where it was.
+    pub path: PathBuf,
+    /// Where it is now; `None` where it was deleted.
+    pub moved_to: Option<PathBuf>,
+}
+
+/// What writes a file anew: the stage that wrote it, when it is run again with the same config.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Maker {
+    /// [`collect`](crate::collect), with [`once`](crate::CollectConfig::once) set.
+    Collecting,
+    /// [`pack`](crate::pack).
+    Packing,
+    /// Encoding: the part that the shard is of.
+    Encoding,
+}
+
+/// Bad files could not be taken away.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RemovalError {
+    /// The files were verified without [`exclusive`](crate::VerifyConfig::exclusive), so that others
+    /// may have written or opened them since.
+    #[error("bad files can only be removed while their datasets are locked")]
+    NotLocked,
+    /// So many files are bad that it is no accident.
+    #[error("{bad} of {files} files are bad, so none was touched: that is no accident")]
+    MostlyBad {
+        /// Files in which something is wrong.
+        bad: usize,
+        /// Files that were checked.
+        files: u64,
+    },
+    /// Bad files would be moved to where they are.
+    #[error("{} has bad files itself; give another directory", path.display())]
+    SameDirectory {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// The file system said no. Files before this one, in their order, have been taken away.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file or directory.
+        path: PathBuf,
+        /// What it said.
+        source: io::Error,
+    },
+}
+
+fn io_error(path: &Path) -> impl FnOnce(io::Error) -> RemovalError {
+    let path = path.to_owned();
+    move |source| RemovalError::Io { path, source }
+}
+
+impl VerifyReport {
+    /// Takes the bad files away, all that are there and could be read. When more than half of the
+    /// set is bad, that happens only with `even_if_most`.
+    ///
+    /// # Errors
+    /// When the datasets are not locked, most files are bad, or the file system says no.
+    pub fn remove_bad_files(
+        &self,
+        removal: &Removal,
+        even_if_most: bool,
+    ) -> Result<Vec<Removed>, RemovalError> {
+        if self.locks.is_none() {
+            return Err(RemovalError::NotLocked);
+        }
+        if self.is_mostly_bad() && !even_if_most {
+            let bad = self.bad_files().len();
+            return Err(RemovalError::MostlyBad { bad, files: self.files });
+        }
+        // Nothing is known of what could not be read: the disk may be away, or permissions lacking.
+        let known = self
+            .problems
+            .iter()
+            .filter(|p| !matches!(p.fault, Fault::Missing | Fault::Unreadable(_)));
+        let paths: BTreeSet<&Path> = known.map(|p| p.path.as_path()).collect();
+        if let Removal::Quarantine(directory) = removal {
+            fs::create_dir_all(directory).map_err(io_error(directory))?;
+            let same = |path: &&Path| is_directly_in(path, directory);
+            if paths.iter().any(same) {
+                return Err(RemovalError::SameDirectory { path: directory.clone() });
+            }
+        }
+        let remove = |path: &Path| match removal {
+            Removal::Delete => fs::remove_file(path).map(|()| None),
+            Removal::Quarantine(directory) => move_into(path, directory).map(Some),
+        };
+        let mut removed = Vec::new();
+        for &path in &paths {
+            let moved_to = remove(path).map_err(io_error(path))?;
+            removed.push(Removed { path: path.to_owned(), moved_to });
+        }
+        let directories: BTreeSet<&Path> = paths.iter().map(|path| directory_of(path)).collect();
+        for directory in directories {
+            sync(directory).map_err(io_error(directory))?;
+        }
+        Ok(removed)
+    }
+
+    /// What writes the bad files anew, once they are taken away, and the missing ones.
+    pub fn makers(&self) -> BTreeSet<Maker> {
+        self.bad_files().into_iter().map(maker).collect()
+    }
+}
+
+fn maker(path: &Path) -> Maker {
+    let name = path.file_name().and_then(|name| name.to_str());
+    if name.and_then(parse_rollout_name).is_some() {
+        return Maker::Collecting;
+    }
+    let directory = directory_of(path);
+    let manifest = fs::read(DatasetManifest::path_in(directory)).ok();
+    let manifest = manifest.and_then(|text| parse_manifest(&text).ok());
+    let encoded = match manifest {
+        Some(manifest) => manifest.encoder.is_some(),
+        None => directory.join("parts").is_dir(),
+    };
+    if encoded { Maker::Encoding } else { Maker::Packing }
+}
+
+/// Moves the file at `path` into `directory` under a name that is free there; gives the new path.
+fn move_into(path: &Path, directory: &Path) -> io::Result<PathBuf> {
+    let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+    for number in 0_u64.. {
+        let mut name = name.to_owned();
+        if number > 0 {
+            name.push(format!(".{number}"));
+        }
+        let target = directory.join(name);
+        match place(path, &target) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            placed => {
+                placed?;
+                sync(directory)?;
+                fs::remove_file(path)?;
+                return Ok(target);
+            }
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
+}
+
+/// Gives `target` what the file at `path` holds, unless something is there already.
+fn place(path: &Path, target: &Path) -> io::Result<()> {
+    // A second name is taken at once or not at all. Another file system, or one without such names,
+    // needs a copy, and so does a link, which would point elsewhere from there.
+    if !path.is_symlink() {
+        match fs::hard_link(path, target) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {}
+            linked => return linked,
+        }
+    }
+    let mut file = File::create_new(target)?;
+    let copied = File::open(path)
+        .and_then(|mut source| io::copy(&mut source, &mut file))
+        .and_then(|_| file.sync_all());
+    if copied.is_err() {
+        // The copy's own error is the one to tell.
+        let _ = fs::remove_file(target);
+    }
+    copied
+}
+
+fn is_directly_in(path: &Path, directory: &Path) -> bool {
+    match (fs::canonicalize(directory_of(path)), fs::canonicalize(directory)) {
+        (Ok(one), Ok(other)) => one == other,
+        _ => false,
+    }
+}
+
+fn directory_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}
+
+/// Makes what was done in `directory` durable.
+fn sync(directory: &Path) -> io::Result<()> {
+    File::open(directory)?.sync_all()
+}
