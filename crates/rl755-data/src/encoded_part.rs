@@ -114,7 +114,7 @@ pub struct SubShard {
 /// `parts/outer-00003-of-00012.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct PartManifest {
+pub(crate) struct PartManifest {
     format: u32,
     plan: Plan,
     /// What has been written; `null` where nothing has been.
@@ -409,7 +409,11 @@ fn part_path(out_dir: &Path, outer: usize, count: usize) -> PathBuf {
 /// The part's manifest, or `None` where it is missing or was written by another version: its
 /// shards are then written again.
 fn read_part(path: &Path) -> Option<PartManifest> {
-    let part: PartManifest = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
+    parse_part(&fs::read(path).ok()?)
+}
+
+pub(crate) fn parse_part(text: &[u8]) -> Option<PartManifest> {
+    let part: PartManifest = serde_json::from_slice(text).ok()?;
     (part.format == MANIFEST_FORMAT).then_some(part)
 }
 

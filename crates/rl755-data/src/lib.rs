@@ -49,6 +49,9 @@ mod encoded_record;
 mod example;
 mod frame_format;
 mod frame_sampler;
+#[cfg(any(test, fuzzing))]
+#[doc(hidden)]
+pub mod fuzzing;
 mod manifest;
 mod original;
 mod pack;

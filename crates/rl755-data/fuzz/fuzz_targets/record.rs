@@ -1,0 +1,10 @@
+//! Any bytes as a record.
+
+#![no_main]
+
+use rl755_data::fuzzing;
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| {
+    rl755_data_fuzz::check(&fuzzing::RECORD, input);
+    rl755_data_fuzz::check(&fuzzing::ROLLOUT, input);
+});
