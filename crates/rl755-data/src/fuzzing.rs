@@ -171,7 +171,7 @@ fn rollout_agrees(record: &[u8]) {
     let raw = Rollout::from_record(record);
     let encoded = EncodedRollout::from_record(record);
     if let Ok(checked) = check_record(record) {
-        let error = if checked.encoded {
+        let error = if checked.is_encoded() {
             encoded.as_ref().map(|_| ()).err()
         } else {
             raw.as_ref().map(|_| ()).err().filter(|e| !matches!(e, SchemaError::Frame { .. }))

@@ -30,7 +30,10 @@ pub(crate) fn matching_files(pattern: &str) -> Result<Vec<PathBuf>, VerifyError>
         files.sort_unstable();
         return Ok(files);
     }
-    let paths = glob::glob(pattern).map_err(|e| VerifyError::Pattern {
+    // What is being written has a hidden name.
+    let options =
+        glob::MatchOptions { require_literal_leading_dot: true, ..glob::MatchOptions::new() };
+    let paths = glob::glob_with(pattern, options).map_err(|e| VerifyError::Pattern {
         pattern: pattern.to_owned(),
         reason: e.msg.to_owned(),
     })?;
