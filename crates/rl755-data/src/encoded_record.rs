@@ -85,12 +85,12 @@ pub(crate) fn from_parsed(parsed: Parsed<'_>) -> Result<EncodedRollout, SchemaEr
     if head.format != LATENT {
         return Err(SchemaError::Format { found: head.format.clone(), expected: "`latent`" });
     }
-    let [width] = head.shape[..] else {
+    let &[width @ 1..=usize::MAX] = &head.shape[..] else {
         return Err(SchemaError::Shape {
             key: context::OBSERVATION_SHAPE,
             step: None,
             found: format!("{:?}", head.shape),
-            expected: "one width".to_owned(),
+            expected: "[n], a width of at least 1".to_owned(),
         });
     };
     let rows = |key, domain| {
