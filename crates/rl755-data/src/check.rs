@@ -14,9 +14,10 @@ use serde::{Deserialize, Serialize};
 use crate::{
     RecordError, RecordFault, SchemaError,
     encoded_record::{self, LATENT},
+    original,
     raw_record::RawRecord,
     record::RecordReader,
-    schema::{Head, Parsed},
+    schema::{Head, Parsed, context},
     shard::digest,
 };
 
@@ -65,7 +66,12 @@ pub(crate) struct RecordChecker {
 
 impl RecordChecker {
     fn check(&mut self, data: &[u8]) -> Result<CheckedRecord, SchemaError> {
-        let parsed = Parsed::from_record(data)?;
+        let parsed = match Parsed::from_record(data) {
+            Err(ours @ SchemaError::Missing { key: context::SCHEMA_VERSION, .. }) => {
+                return original::check(data).map_err(|theirs| theirs.unwrap_or(ours));
+            }
+            parsed => parsed?,
+        };
         if parsed.head.format == LATENT {
             let head = parsed.head.clone();
             let rollout = encoded_record::from_parsed(parsed)?;

@@ -40,6 +40,11 @@ impl<'a> Example<'a> {
         Ok(example)
     }
 
+    /// Whether anything is said of the whole rollout.
+    pub(crate) fn has_context(&self) -> bool {
+        !self.context.is_empty()
+    }
+
     /// The feature of the whole rollout that is called `key`.
     pub(crate) fn feature(&self, key: &str) -> Result<Option<FeatureView<'a>>, WireError> {
         find(self.context, key)?.map(FeatureView::parse).transpose()

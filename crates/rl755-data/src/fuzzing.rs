@@ -9,11 +9,12 @@ use prost::Message;
 use rl755_run::write_record;
 
 use crate::{
-    EncodedRollout, Rollout, SchemaError, StoredRollout,
+    EncodedRollout, OriginalRollout, Rollout, SchemaError, StoredRollout,
     check::check_record,
     dataset::parse_manifest,
     encoded_part::parse_part,
     example::{Example, FeatureView},
+    original::UNKNOWN_ENVIRONMENT,
     proto::{Feature, Kind, SequenceExample},
     record::RecordReader,
     session::parse_session,
@@ -172,6 +173,11 @@ fn rollout_agrees(record: &[u8]) {
     let raw = Rollout::from_record(record);
     let encoded = EncodedRollout::from_record(record);
     if let Ok(checked) = check_record(record) {
+        let environment = &checked.head.environment;
+        if environment.id == UNKNOWN_ENVIRONMENT {
+            let original = OriginalRollout::parse(record).expect("it is sound");
+            return read_back(original.rollout(environment));
+        }
         let error = if checked.is_encoded() {
             encoded.as_ref().map(|_| ()).err()
         } else {
@@ -179,13 +185,14 @@ fn rollout_agrees(record: &[u8]) {
         };
         assert!(error.is_none(), "it is sound, but {error:?}");
     }
-    fn read_back<R: StoredRollout + PartialEq + Debug>(rollout: Result<R, SchemaError>) {
-        let Ok(rollout) = rollout else { return };
-        let record = rollout.to_record().expect("what was read can be written");
-        assert_eq!(R::from_record(&record).expect("what was written can be read"), rollout);
-    }
     read_back(raw);
     read_back(encoded);
+}
+
+fn read_back<R: StoredRollout + PartialEq + Debug>(rollout: Result<R, SchemaError>) {
+    let Ok(rollout) = rollout else { return };
+    let record = rollout.to_record().expect("what was read can be written");
+    assert_eq!(R::from_record(&record).expect("what was written can be read"), rollout);
 }
 
 /// A manifest that is read is written and read back unchanged.

@@ -24,22 +24,24 @@
 //! Source: <https://github.com/mmatena/comp_755_project>, `structs.py` of September 2020 and
 //! `gym_rollouts.py` of November 2020.
 
+mod check;
+mod sequences;
+
 use ndarray::Array2;
 use rl755_env::{EnvSpec, ObservationBuffer, Space};
 use rl755_run::Digest;
 
+pub(crate) use self::check::{UNKNOWN_ENVIRONMENT, check};
+use self::sequences::{Actions, Observations, Rows, required, shape, steps_of_first_episode};
 use crate::{
     EncodedRollout, FrameShape, Rollout, SchemaError,
-    example::{Example, FeatureListView, FeatureView},
+    example::Example,
     raw_record::frame_shape,
-    schema::{Domain, byte_string, context, lists},
-    tensor_proto,
+    schema::{Domain, context, lists},
 };
 
 /// How the later layout calls the standard deviations.
 const LATER_STD_DEVS: &str = "obs_std_devs";
-const DONE_STEP: &str = "done_step";
-
 /// The policy of rollouts that do not say whose they are.
 const UNKNOWN_POLICY: &str = "unknown";
 
@@ -57,26 +59,6 @@ pub struct OriginalRollout<'a> {
     terminated: bool,
 }
 
-#[derive(Debug)]
-enum Observations<'a> {
-    Frames { shape: FrameShape, frames: Vec<&'a [u8]> },
-    Vectors(Rows),
-}
-
-#[derive(Debug)]
-enum Actions {
-    Floats(Rows),
-    Indices(Vec<i64>),
-}
-
-/// Finite floats, `[steps, width]`.
-#[derive(Debug)]
-struct Rows {
-    steps: usize,
-    width: usize,
-    values: Vec<f32>,
-}
-
 impl<'a> OriginalRollout<'a> {
     /// Reads a record and checks all of it.
     ///
@@ -87,7 +69,8 @@ impl<'a> OriginalRollout<'a> {
         if example.feature(context::SCHEMA_VERSION)?.is_some() {
             return Err(SchemaError::NotOriginal);
         }
-        let rewards = Rows::read(lists::REWARDS, Domain::Finite, required(&example, lists::REWARDS)?)?;
+        let rewards =
+            Rows::read(lists::REWARDS, Domain::Finite, required(&example, lists::REWARDS)?)?;
         if rewards.width != 1 {
             return Err(shape(lists::REWARDS, format!("{} floats", rewards.width), "1 float"));
         }
@@ -124,14 +107,7 @@ impl<'a> OriginalRollout<'a> {
                 }
             }
         }
-        let done = done_step(&example)?;
-        let steps = match done {
-            None => stored,
-            Some(done) => usize::try_from(done)
-                .ok()
-                .filter(|done| (1..=stored).contains(done))
-                .ok_or_else(|| shape(DONE_STEP, done.to_string(), format!("1 to {stored}")))?,
-        };
+        let steps = steps_of_first_episode(&example, stored)?;
         Ok(Self { steps, observations, std_devs, actions, rewards, terminated: steps < stored })
     }
 
@@ -216,21 +192,16 @@ impl<'a> OriginalRollout<'a> {
         environment: &EnvSpec,
         encoder: &Digest,
     ) -> Result<EncodedRollout, SchemaError> {
-        let Observations::Vectors(means) = &self.observations else {
+        let Some([latents, std_devs]) = self.latents() else {
             return Err(shape(lists::OBSERVATIONS, "frames".to_owned(), "latents"));
-        };
-        let dim = (self.steps, means.width);
-        let rows = |rows: &Rows| {
-            Array2::from_shape_vec(dim, rows.first(self.steps))
-                .expect("means and deviations have the same shape, and at least these steps")
         };
         Ok(EncodedRollout {
             environment: environment.clone(),
             seed: 0,
             policy: UNKNOWN_POLICY.to_owned(),
             encoder: encoder.clone(),
-            latents: rows(means),
-            std_devs: self.std_devs.as_ref().map_or_else(|| Array2::zeros(dim), rows),
+            latents,
+            std_devs,
             actions: self.actions(&environment.action_space)?,
             rewards: self.rewards.first(self.steps),
             terminated: self.terminated,
@@ -238,21 +209,25 @@ impl<'a> OriginalRollout<'a> {
         })
     }
 
+    /// The latents' means and standard deviations, `[steps, latent]`; `None` for frames.
+    fn latents(&self) -> Option<[Array2<f32>; 2]> {
+        let Observations::Vectors(means) = &self.observations else { return None };
+        let dim = (self.steps, means.width);
+        let rows = |rows: &Rows| {
+            Array2::from_shape_vec(dim, rows.first(self.steps))
+                .expect("means and deviations have the same shape, and at least these steps")
+        };
+        let std_devs = self.std_devs.as_ref().map_or_else(|| Array2::zeros(dim), rows);
+        Some([rows(means), std_devs])
+    }
+
     /// The actions `[steps, action_width]` as `space` has them.
     fn actions(&self, space: &Space) -> Result<Array2<f32>, SchemaError> {
         let width = space.width();
-        let values = match (&self.actions, space) {
-            (Actions::Floats(rows), Space::Box { .. }) if rows.width == width => {
-                rows.first(self.steps)
-            }
-            (Actions::Floats(rows), Space::Box { .. }) if (rows.width, width) == (4, 3) => {
-                let used = rows.values.chunks(4).take(self.steps).flat_map(|row| &row[..3]);
-                used.copied().collect()
-            }
-            (Actions::Indices(indices), Space::Discrete { .. }) => {
-                let indices = &indices[..self.steps];
-                indices.iter().map(|&index| index as f32).collect()
-            }
+        match (&self.actions, space) {
+            (Actions::Floats(rows), Space::Box { .. }) if rows.width == width => {}
+            (Actions::Floats(rows), Space::Box { .. }) if (rows.width, width) == (4, 3) => {}
+            (Actions::Indices(_), Space::Discrete { .. }) => {}
             (actions, _) => {
                 let found = match actions {
                     Actions::Floats(rows) => format!("{} floats", rows.width),
@@ -264,154 +239,10 @@ impl<'a> OriginalRollout<'a> {
                 };
                 return Err(shape(lists::ACTIONS, found, expected));
             }
-        };
-        Domain::of(space).check(lists::ACTIONS, 0, width, &values)?;
-        Ok(Array2::from_shape_vec((self.steps, width), values)
-            .expect("each step gave as many values as the space has"))
+        }
+        let actions = self.actions.values(self.steps, width);
+        let values = actions.as_slice().expect("it was made row by row");
+        Domain::of(space).check(lists::ACTIONS, 0, width, values)?;
+        Ok(actions)
     }
-}
-
-impl<'a> Observations<'a> {
-    fn read(list: FeatureListView<'a>) -> Result<Self, SchemaError> {
-        let first = list.features().next().transpose()?;
-        let first = first.map(FeatureView::parse).transpose()?;
-        if !matches!(first, Some(FeatureView::Bytes(_))) {
-            return Rows::read(lists::OBSERVATIONS, Domain::Finite, list).map(Self::Vectors);
-        }
-        let mut found: Option<FrameShape> = None;
-        let mut frames = Vec::new();
-        for (step, feature) in list.features().enumerate() {
-            let tensor = byte_string(lists::OBSERVATIONS, step, feature?)?;
-            let (shape, frame) = tensor_proto::parse_frame(tensor)
-                .map_err(|source| SchemaError::Frame { step, source })?;
-            let expected = *found.get_or_insert(shape);
-            if shape != expected {
-                return Err(SchemaError::Shape {
-                    key: lists::OBSERVATIONS,
-                    step: Some(step),
-                    found: format!("{shape:?}"),
-                    expected: format!("{expected:?}"),
-                });
-            }
-            frames.push(frame);
-        }
-        match found {
-            Some(shape) => Ok(Self::Frames { shape, frames }),
-            None => Err(shape(lists::OBSERVATIONS, "0 steps".to_owned(), "at least 1")),
-        }
-    }
-
-    fn steps(&self) -> usize {
-        match self {
-            Self::Frames { frames, .. } => frames.len(),
-            Self::Vectors(rows) => rows.steps,
-        }
-    }
-}
-
-impl Actions {
-    fn read(list: FeatureListView<'_>) -> Result<Self, SchemaError> {
-        let first = list.features().next().transpose()?;
-        let first = first.map(FeatureView::parse).transpose()?;
-        if !matches!(first, Some(FeatureView::Ints(_))) {
-            return Rows::read(lists::ACTIONS, Domain::Finite, list).map(Self::Floats);
-        }
-        let read = |(step, feature): (usize, Result<_, _>)| {
-            one_int(lists::ACTIONS, Some(step), &FeatureView::parse(feature?)?)
-        };
-        list.features().enumerate().map(read).collect::<Result<_, _>>().map(Self::Indices)
-    }
-
-    fn steps(&self) -> usize {
-        match self {
-            Self::Floats(rows) => rows.steps,
-            Self::Indices(indices) => indices.len(),
-        }
-    }
-}
-
-impl Rows {
-    fn read(
-        key: &'static str,
-        domain: Domain,
-        list: FeatureListView<'_>,
-    ) -> Result<Self, SchemaError> {
-        let (mut steps, mut width) = (0, 0);
-        let mut values = Vec::with_capacity(list.bytes() / 4);
-        for feature in list.features() {
-            let feature = FeatureView::parse(feature?)?;
-            let start = values.len();
-            let floats = feature.append_floats(&mut values)?;
-            let found = values.len() - start;
-            if steps == 0 {
-                width = found;
-            }
-            if !floats || found != width || width == 0 {
-                let count = if width == 0 { String::new() } else { format!("{width} ") };
-                return Err(SchemaError::Shape {
-                    key,
-                    step: Some(steps),
-                    found: feature.describe(),
-                    expected: format!("{count}floats"),
-                });
-            }
-            steps += 1;
-        }
-        if steps == 0 {
-            return Err(shape(key, "0 steps".to_owned(), "at least 1"));
-        }
-        domain.check(key, 0, width, &values)?;
-        Ok(Self { steps, width, values })
-    }
-
-    fn dim(&self) -> (usize, usize) {
-        (self.steps, self.width)
-    }
-
-    /// The values of the first `steps` steps, of which there are at least as many.
-    fn first(&self, steps: usize) -> Vec<f32> {
-        self.values[..steps * self.width].to_vec()
-    }
-}
-
-fn required<'a>(
-    example: &Example<'a>,
-    key: &'static str,
-) -> Result<FeatureListView<'a>, SchemaError> {
-    example.list(key)?.ok_or(SchemaError::Missing { key, part: "feature_lists" })
-}
-
-/// Where the first episode ends. The original stores it as a sequence of one step; as a feature of
-/// the whole rollout it means the same.
-fn done_step(example: &Example<'_>) -> Result<Option<i64>, SchemaError> {
-    let feature = match example.list(DONE_STEP)? {
-        Some(list) => {
-            let mut features = list.features();
-            match (features.next().transpose()?, features.next().transpose()?) {
-                (Some(feature), None) => Some(FeatureView::parse(feature)?),
-                _ => return Err(shape(DONE_STEP, "0 or several steps".to_owned(), "1 step")),
-            }
-        }
-        None => example.feature(DONE_STEP)?,
-    };
-    feature.map(|feature| one_int(DONE_STEP, None, &feature)).transpose()
-}
-
-fn one_int(
-    key: &'static str,
-    step: Option<usize>,
-    feature: &FeatureView<'_>,
-) -> Result<i64, SchemaError> {
-    let mut values = feature.ints().into_iter().flatten();
-    match (values.next().transpose()?, values.next().transpose()?) {
-        (Some(value), None) => Ok(value),
-        _ => {
-            let found = feature.describe();
-            Err(SchemaError::Shape { key, step, found, expected: "1 integer".to_owned() })
-        }
-    }
-}
-
-fn shape(key: &'static str, found: String, expected: impl Into<String>) -> SchemaError {
-    SchemaError::Shape { key, step: None, found, expected: expected.into() }
 }

@@ -211,6 +211,33 @@ fn rollouts_of_the_original_that_do_not_fit_are_refused() {
 }
 
 #[test]
+fn files_of_the_original_are_verified() {
+    for name in [
+        "original_raw_3_actions",
+        "original_raw_4_actions",
+        "original_encoded",
+        "original_encoded_obs_std_devs",
+        "original_integer_actions",
+        "original_integer_actions_encoded",
+        "original_integer_actions_deterministic",
+    ] {
+        let report = support::check(golden_path(name));
+        assert!(report.is_clean(), "{name}: {:?}", report.problems);
+    }
+    // A NaN among the rewards is found, and named as the original's.
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("damaged.tfrecord");
+    let mut record = golden("original_raw_4_actions");
+    let one = record.windows(4).rposition(|bytes| bytes == 1f32.to_le_bytes()).unwrap();
+    record[one..one + 4].copy_from_slice(&f32::NAN.to_le_bytes());
+    let mut bytes = Vec::new();
+    write_record(&mut bytes, &record).unwrap();
+    fs::write(&path, bytes).unwrap();
+    let problem = support::check(path).problems[0].to_string();
+    assert!(problem.contains("`rewards` of step 2 is NaN"), "{problem}");
+}
+
+#[test]
 fn every_cut_or_flipped_byte_of_the_original_s_is_refused_or_harmless() {
     for name in ["original_raw_4_actions", "original_encoded", "original_integer_actions"] {
         let record = golden(name);

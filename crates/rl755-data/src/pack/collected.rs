@@ -14,6 +14,7 @@ use crate::{
     DatasetManifest,
     check::{CheckedFile, check_file},
     collect::rollout_files,
+    original::UNKNOWN_ENVIRONMENT,
     record::RecordPosition,
 };
 
@@ -101,6 +102,9 @@ fn judge(checked: io::Result<CheckedFile>) -> Result<(CheckedFile, EnvSpec), Str
         return Err(format!("record {record} at byte {offset}: {problem}"));
     }
     match file.environment.take() {
+        Some(environment) if environment.id == UNKNOWN_ENVIRONMENT => {
+            Err("it is a file of the original project; give it as TFRecords".to_owned())
+        }
         Some(_) if file.encoded => Err("it holds latents, not observations".to_owned()),
         Some(environment) if file.records == 1 && file.steps > 0 => Ok((file, environment)),
         Some(_) if file.records == 1 => Err("it has no steps".to_owned()),
