@@ -46,9 +46,11 @@ impl Domain {
         width: usize,
         values: &[f32],
     ) -> Result<(), SchemaError> {
-        let Some(index) = values.iter().position(|&value| !self.contains(value)) else {
+        // Without a way out before the end, so that several are compared at once.
+        if values.iter().fold(true, |all, &value| all & self.contains(value)) {
             return Ok(());
-        };
+        }
+        let index = values.iter().position(|&value| !self.contains(value)).unwrap_or_default();
         Err(SchemaError::Value {
             key,
             step: Some(first_step + index / width),
