@@ -59,3 +59,55 @@ fn from_1_to(most: usize, text: &str) -> Result<usize, String> {
         _ => Err(format!("it must be a whole number from 1 to {most}")),
     }
 }
+
+/// A number of bytes, such as `64MB`, `1.5GiB` or `4096`.
+pub(crate) fn bytes(text: &str) -> Result<u64, String> {
+    const UNITS: [(&str, u64); 10] = [
+        ("", 1),
+        ("b", 1),
+        ("kb", 1_000),
+        ("mb", 1_000_000),
+        ("gb", 1_000_000_000),
+        ("tb", 1_000_000_000_000),
+        ("kib", 1 << 10),
+        ("mib", 1 << 20),
+        ("gib", 1 << 30),
+        ("tib", 1 << 40),
+    ];
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let unit = text[end..].trim().to_lowercase();
+    let unit = UNITS.iter().find(|(name, _)| *name == unit);
+    let size = match (text[..end].parse::<f64>(), unit) {
+        (Ok(number), Some((_, unit))) => number * *unit as f64,
+        _ => f64::NAN,
+    };
+    // Beyond 2^53 a float does not hold every number.
+    if size >= 1.0 && size < (1u64 << 53) as f64 {
+        Ok(size as u64)
+    } else {
+        Err("it must be a size, such as 64MB or 1.5GiB".to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_decimal_or_binary_units() {
+        for (text, expected) in [
+            ("4096", Some(4096)),
+            ("64MB", Some(64_000_000)),
+            ("1.5 GiB", Some(3 << 29)),
+            ("2k", None),
+            ("1kB", Some(1000)),
+            ("0", None),
+            ("-1MB", None),
+            ("MB", None),
+            ("1e99", None),
+            ("9999999TB", None),
+        ] {
+            assert_eq!(bytes(text).ok(), expected, "{text}");
+        }
+    }
+}

@@ -1,7 +1,7 @@
-//! What a program knows by name: environments, policies, encoders, sequence models, controllers.
+//! What a program knows by name: environments, policies, datasets, encoders, sequence models, controllers.
 
 use rl755_controller::ControllerRegistry;
-use rl755_data::PolicyRegistry;
+use rl755_data::{DatasetRegistry, PolicyRegistry};
 use rl755_encoder::EncoderRegistry;
 use rl755_env::EnvRegistry;
 use rl755_sequence::SequenceRegistry;
@@ -13,6 +13,8 @@ pub struct Plugins {
     pub environments: EnvRegistry,
     /// Policies that collect rollouts.
     pub policies: PolicyRegistry,
+    /// Datasets.
+    pub datasets: DatasetRegistry,
     /// Observation encoders.
     pub encoders: EncoderRegistry,
     /// Sequence models.
@@ -27,6 +29,7 @@ impl Plugins {
         Self {
             environments: EnvRegistry::with_builtin(),
             policies: PolicyRegistry::with_builtin(),
+            datasets: DatasetRegistry::with_builtin(),
             encoders: EncoderRegistry::with_builtin(),
             sequences: SequenceRegistry::with_builtin(),
             controllers: ControllerRegistry::with_builtin(),

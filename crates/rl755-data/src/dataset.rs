@@ -2,8 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    fs::{self, File},
-    io,
+    fs, io,
     ops::Range,
     path::{Path, PathBuf},
     sync::{Arc, OnceLock},
@@ -12,8 +11,9 @@ use std::{
 use rl755_run::{Digest, RunLock};
 
 use crate::{
-    DatasetManifest, MANIFEST_FORMAT, RecordError, SchemaError, StoredRollout,
-    record::{RecordPosition, index_records, read_record_at},
+    DatasetManifest, MANIFEST_FORMAT, RecordError, SchemaError, ShardEntry, StoredRollout,
+    record::{RecordPosition, index_records},
+    shard_files::{ShardFiles, read_record_into},
 };
 
 /// A dataset could not be opened or read.
@@ -126,6 +126,7 @@ struct Inner {
     starts: Vec<usize>,
     /// Where the records of each shard lie, found when first needed.
     indices: Vec<OnceLock<Vec<RecordPosition>>>,
+    files: ShardFiles,
     /// Keeps other processes from replacing the dataset.
     _lock: Option<RunLock>,
 }
@@ -168,7 +169,8 @@ impl Dataset {
             starts.push(starts[starts.len() - 1] + shard.rollouts());
         }
         let indices = manifest.shards.iter().map(|_| OnceLock::new()).collect();
-        Self { inner: Arc::new(Inner { directory, manifest, starts, indices, _lock: lock }) }
+        let files = ShardFiles::default();
+        Self { inner: Arc::new(Inner { directory, manifest, starts, indices, files, _lock: lock }) }
     }
 
     /// Its directory.
@@ -253,13 +255,35 @@ impl Dataset {
     /// # Panics
     /// When there are not that many rollouts.
     pub fn record(&self, index: usize) -> Result<Vec<u8>, DatasetError> {
+        let mut buffer = Vec::new();
+        self.read_record(index, &mut buffer).map(<[u8]>::to_vec)
+    }
+
+    /// As [`record`](Self::record), into a buffer that is used again and again. It becomes as long
+    /// as the longest record it was used for, with its framing.
+    pub(crate) fn read_record<'b>(
+        &self,
+        index: usize,
+        buffer: &'b mut Vec<u8>,
+    ) -> Result<&'b [u8], DatasetError> {
         let (shard, record) = self.locate(index);
         let path = self.shard_path(shard);
         let position = self.positions(shard)?[record];
-        let mut file =
-            File::open(&path).map_err(|source| DatasetError::Io { path: path.clone(), source })?;
-        read_record_at(&mut file, record as u64, position)
+        let file = match self.inner.files.get(shard, &path) {
+            Ok(file) => file,
+            Err(source) => return Err(DatasetError::Io { path, source }),
+        };
+        read_record_into(&file, record as u64, position, buffer)
             .map_err(|source| DatasetError::Record { path, source })
+    }
+
+    /// How many steps rollout `index` has, as the manifest says.
+    ///
+    /// # Panics
+    /// When there are not that many rollouts.
+    pub fn steps(&self, index: usize) -> usize {
+        let (shard, record) = self.locate(index);
+        self.inner.manifest.shards[shard].lengths[record] as usize
     }
 
     /// Rollout `index`.
@@ -270,7 +294,8 @@ impl Dataset {
     /// # Panics
     /// When there are not that many rollouts.
     pub fn rollout<R: StoredRollout>(&self, index: usize) -> Result<R, DatasetError> {
-        R::from_record(&self.record(index)?)
+        let mut buffer = Vec::new();
+        R::from_record(self.read_record(index, &mut buffer)?)
             .and_then(|rollout| {
                 rollout.check_fits(self.manifest())?;
                 Ok(rollout)
@@ -389,6 +414,38 @@ impl Split {
     /// Whether it has none.
     pub fn is_empty(&self) -> bool {
         self.range.is_empty()
+    }
+
+    /// How many steps rollout `index` of the split has, as the manifest says.
+    ///
+    /// # Panics
+    /// When the split has not that many rollouts.
+    pub fn steps(&self, index: usize) -> usize {
+        assert!(index < self.len(), "rollout {index} of {}", self.len());
+        self.dataset.steps(self.range.start + index)
+    }
+
+    /// Refuses a record of rollout `index` of the split that has another number of steps.
+    pub(crate) fn check_steps(&self, index: usize, found: usize) -> Result<(), SchemaError> {
+        let listed = self.steps(index);
+        if found == listed {
+            return Ok(());
+        }
+        Err(SchemaError::Misfit {
+            what: "number of steps",
+            found: found.to_string(),
+            expected: listed.to_string(),
+        })
+    }
+
+    /// The shards that have rollouts of the split.
+    pub(crate) fn shards(&self) -> &[ShardEntry] {
+        if self.is_empty() {
+            return &[];
+        }
+        let (first, last) = (self.range.start, self.range.end - 1);
+        let shards = self.dataset.locate(first).0..=self.dataset.locate(last).0;
+        &self.dataset.manifest().shards[shards]
     }
 
     /// Rollout `index` of the split.

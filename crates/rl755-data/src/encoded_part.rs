@@ -7,27 +7,28 @@
 //!
 //! ```text
 //! OUT_DIR/NAME.tfrecord-00003-of-00120
-//! OUT_DIR/parts/outer-00003-of-00012.json   what a part has written so far
-//! OUT_DIR/dataset.json                      when every part is complete
+//! OUT_DIR/parts/outer-00003-of-00012.jsonl   what a part has written so far
+//! OUT_DIR/dataset.json                       when every part is complete
 //! ```
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs, io,
     ops::Range,
     path::{Path, PathBuf},
 };
 
-use rl755_run::{AtomicFile, Input, RunLock, SettingError, digest_file, write_atomically};
+use rl755_run::{AtomicFile, Input, RunLock, SettingError, digest_file};
 use serde::{Deserialize, Serialize};
 
 use crate::{
     Dataset, DatasetManifest, EncoderSource, MANIFEST_FORMAT, MANIFEST_NAME, ShardEntry,
     ShardWriter, Split,
     dataset::LOCK,
-    manifest::{OtherDataset, made_by, readable_json, remove_stale_shards, retire_manifest},
+    manifest::{OtherDataset, made_by, remove_stale_shards, retire_manifest},
     partition,
     shard::check_name,
+    shard_log::{ShardLog, WrittenShards, parse_log},
     shard_name,
 };
 
@@ -111,20 +112,11 @@ pub struct SubShard {
     pub rollouts: Range<usize>,
 }
 
-/// `parts/outer-00003-of-00012.json`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct PartManifest {
-    format: u32,
-    plan: Plan,
-    /// What has been written; `null` where nothing has been.
-    shards: Vec<Option<ShardEntry>>,
-}
-
 /// What must be the same for parts to belong together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Plan {
+pub(crate) struct Plan {
+    format: u32,
     name: String,
     num_outer_shards: usize,
     num_sub_shards: usize,
@@ -159,7 +151,9 @@ impl Plan {
 pub struct EncodedPart {
     config: PartConfig,
     source: Split,
-    manifest: PartManifest,
+    plan: Plan,
+    written: WrittenShards,
+    log: ShardLog,
     _lock: RunLock,
 }
 
@@ -180,6 +174,7 @@ impl EncodedPart {
         let parts = config.out_dir.join("parts");
         fs::create_dir_all(&parts).map_err(io_error(&parts))?;
         let plan = Plan {
+            format: MANIFEST_FORMAT,
             name: config.out_name.clone(),
             num_outer_shards: config.num_outer_shards,
             num_sub_shards: config.num_sub_shards,
@@ -192,22 +187,16 @@ impl EncodedPart {
             encoder,
         };
         let path = part_path(&config.out_dir, config.outer_shard_index, config.num_outer_shards);
-        let (lock, found) = claim(&config, &plan, &path)?;
-        let mut shards = vec![None; config.num_sub_shards];
-        for (kept, shard) in shards.iter_mut().zip(found.shards) {
-            *kept = shard.filter(|shard| is_intact(&config.out_dir, shard));
-        }
-        let manifest = PartManifest { format: MANIFEST_FORMAT, plan, shards };
-        let part = Self { config, source, manifest, _lock: lock };
-        let mine: Vec<String> = part.sub_shards().into_iter().map(|shard| shard.file).collect();
-        AtomicFile::clear_temporaries(&part.config.out_dir, |name| {
-            mine.iter().any(|file| file == name)
-        })
-        .map_err(io_error(&part.config.out_dir))?;
+        let (lock, mut written) = claim(&config, &plan, &path)?;
+        let mine: BTreeSet<String> =
+            sub_shards(&config, source.len()).map(|shard| shard.file).collect();
+        written.retain(|file, shard| mine.contains(file) && is_intact(&config.out_dir, shard));
+        AtomicFile::clear_temporaries(&config.out_dir, |name| mine.contains(name))
+            .map_err(io_error(&config.out_dir))?;
         AtomicFile::clear_temporaries(&parts, |name| path.ends_with(name))
             .map_err(io_error(&parts))?;
-        part.write_manifest()?;
-        Ok(part)
+        let log = ShardLog::begin(&path, &plan, &written).map_err(io_error(&path))?;
+        Ok(Self { config, source, plan, written, log, _lock: lock })
     }
 
     /// The rollouts to encode.
@@ -217,23 +206,13 @@ impl EncodedPart {
 
     /// The part's shards.
     pub fn sub_shards(&self) -> Vec<SubShard> {
-        (0..self.config.num_sub_shards)
-            .map(|index| {
-                let count = self.config.num_outer_shards * self.config.num_sub_shards;
-                let shard = self.config.outer_shard_index * self.config.num_sub_shards + index;
-                SubShard {
-                    index,
-                    file: shard_name(&self.config.out_name, shard, count),
-                    rollouts: partition(self.source.len(), count, shard),
-                }
-            })
-            .collect()
+        sub_shards(&self.config, self.source.len()).collect()
     }
 
     /// The shards that are not written yet.
     pub fn remaining(&self) -> Vec<SubShard> {
         let mut shards = self.sub_shards();
-        shards.retain(|shard| self.manifest.shards[shard.index].is_none());
+        shards.retain(|shard| !self.written.contains_key(&shard.file));
         shards
     }
 
@@ -263,8 +242,9 @@ impl EncodedPart {
         retire_manifest(&self.config.out_dir, &shard.file, &writer.digest())
             .map_err(io_error(&self.config.out_dir))?;
         let entry = writer.finish().map_err(io_error(&path))?;
-        self.manifest.shards[shard.index] = Some(entry);
-        self.write_manifest()
+        let log = self.log.add(&entry);
+        self.written.insert(shard.file.clone(), entry);
+        log.map_err(io_error(&self.config.out_dir.join("parts")))
     }
 
     /// Writes the dataset's manifest if every part is complete, and gives the dataset; `None`
@@ -282,16 +262,18 @@ impl EncodedPart {
         let mut shards = Vec::new();
         for outer in 0..self.config.num_outer_shards {
             let path = part_path(out_dir, outer, self.config.num_outer_shards);
-            let Some(part) = read_part(&path).filter(|p| p.plan.same_work(&self.manifest.plan))
+            let Some((_, mut written)) =
+                read_part(&path).filter(|(plan, _)| plan.same_work(&self.plan))
             else {
                 return Ok(None);
             };
-            for shard in part.shards {
-                let Some(shard) = shard else { return Ok(None) };
+            let config = PartConfig { outer_shard_index: outer, ..self.config.clone() };
+            for shard in sub_shards(&config, self.source.len()) {
+                let Some(shard) = written.remove(&shard.file) else { return Ok(None) };
                 shards.push(shard);
             }
         }
-        let plan = &self.manifest.plan;
+        let plan = &self.plan;
         let source = self.source.dataset().manifest();
         let splits: BTreeMap<_, _> = match self.source.name() {
             "all" => source.splits.clone(),
@@ -318,17 +300,19 @@ impl EncodedPart {
         remove_stale_shards(out_dir, &manifest).map_err(io_error(out_dir))?;
         Ok(Some(Dataset::new(out_dir.clone(), manifest, None)))
     }
-
-    fn write_manifest(&self) -> Result<(), PartError> {
-        let PartConfig { out_dir, outer_shard_index, num_outer_shards, .. } = &self.config;
-        self.manifest.write(&part_path(out_dir, *outer_shard_index, *num_outer_shards))
-    }
 }
 
-impl PartManifest {
-    fn write(&self, path: &Path) -> Result<(), PartError> {
-        write_atomically(path, &readable_json(self)).map_err(io_error(path))
-    }
+/// The shards of the part that `config` describes, of `rollouts` rollouts in all parts.
+fn sub_shards(config: &PartConfig, rollouts: usize) -> impl Iterator<Item = SubShard> + '_ {
+    let count = config.num_outer_shards * config.num_sub_shards;
+    (0..config.num_sub_shards).map(move |index| {
+        let shard = config.outer_shard_index * config.num_sub_shards + index;
+        SubShard {
+            index,
+            file: shard_name(&config.out_name, shard, count),
+            rollouts: partition(rollouts, count, shard),
+        }
+    })
 }
 
 /// Locks the part whose manifest is at `path`, and gives what was written of it. Parts of other
@@ -337,7 +321,7 @@ fn claim(
     config: &PartConfig,
     plan: &Plan,
     path: &Path,
-) -> Result<(RunLock, PartManifest), PartError> {
+) -> Result<(RunLock, WrittenShards), PartError> {
     let out_dir = config.out_dir.clone();
     // In turns, so that of two processes one sees the other.
     let _turn = take_turn(&out_dir)?;
@@ -349,7 +333,7 @@ fn claim(
     let parts = out_dir.join("parts");
     for entry in fs::read_dir(&parts).map_err(io_error(&parts))? {
         let other = entry.map_err(io_error(&parts))?.path();
-        let is_other = read_part(&other).is_some_and(|part| !part.plan.same_work(plan));
+        let is_other = read_part(&other).is_some_and(|(found, _)| !found.same_work(plan));
         if is_other && other != path {
             let lock = other.with_extension("lock");
             let Some(_idle) = RunLock::try_take(&lock).map_err(io_error(&lock))? else {
@@ -359,10 +343,7 @@ fn claim(
             fs::remove_file(&other).map_err(io_error(&other))?;
         }
     }
-    let same = |part: &PartManifest| {
-        part.plan.same_work(plan) && part.shards.len() == config.num_sub_shards
-    };
-    let found = read_part(path).filter(same);
+    let found = read_part(path).filter(|(found, _)| found.same_work(plan));
     let reading = out_dir.join(LOCK);
     let dataset = DatasetManifest::path_in(&out_dir);
     if found.is_none() && dataset.exists() {
@@ -374,13 +355,10 @@ fn claim(
         fs::remove_file(&dataset).map_err(io_error(&dataset))?;
     }
     RunLock::prepare(&reading).map_err(io_error(&reading))?;
-    let found = found.unwrap_or_else(|| PartManifest {
-        format: MANIFEST_FORMAT,
-        plan: plan.clone(),
-        shards: vec![None; config.num_sub_shards],
-    });
-    found.write(path)?;
-    Ok((lock, found))
+    let written = found.map(|(_, written)| written).unwrap_or_default();
+    // Others see from now on what this part does.
+    ShardLog::begin(path, plan, &written).map_err(io_error(path))?;
+    Ok((lock, written))
 }
 
 /// Waits until no other process begins or finishes a part.
@@ -403,18 +381,17 @@ fn check_config(config: &PartConfig) -> Result<(), SettingError> {
 }
 
 fn part_path(out_dir: &Path, outer: usize, count: usize) -> PathBuf {
-    out_dir.join("parts").join(format!("outer-{outer:05}-of-{count:05}.json"))
+    out_dir.join("parts").join(format!("outer-{outer:05}-of-{count:05}.jsonl"))
 }
 
-/// The part's manifest, or `None` where it is missing or was written by another version: its
-/// shards are then written again.
-fn read_part(path: &Path) -> Option<PartManifest> {
+/// What a part does and has written, or `None` where that is missing or was written by another
+/// version: its shards are then written again.
+fn read_part(path: &Path) -> Option<(Plan, WrittenShards)> {
     parse_part(&fs::read(path).ok()?)
 }
 
-pub(crate) fn parse_part(text: &[u8]) -> Option<PartManifest> {
-    let part: PartManifest = serde_json::from_slice(text).ok()?;
-    (part.format == MANIFEST_FORMAT).then_some(part)
+pub(crate) fn parse_part(text: &[u8]) -> Option<(Plan, WrittenShards)> {
+    parse_log(text).filter(|(plan, _): &(Plan, _)| plan.format == MANIFEST_FORMAT)
 }
 
 /// Whether the shard in `directory` has the bytes that its entry says.

@@ -3,42 +3,46 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ndarray::{Array2, Array4};
-use prost::bytes::Bytes;
-use rayon::prelude::*;
-use rl755_run::Random;
+use rl755_env::ObservationRef;
 use serde::{Deserialize, Serialize};
 
 use crate::{
     DatasetError, SchemaError, Split,
-    png_frame::{FrameShape, decode_frame},
-    raw_record::{RawRecord, frame_shape},
-    schema::check_environment,
-    visit_order::{VisitOrder, permutation},
+    frame_block::{Block, BlockReading, BlockSource, Held},
 };
-
-/// Blocks that are kept: a batch shares no more than one with the batch before it.
-const CACHED_BLOCKS: usize = 2;
 
 /// How observations are sampled.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct FrameSamplerConfig {
-    /// Observations in a batch.
+    /// Observations in a batch. Default 64.
     pub batch_size: usize,
     /// Random observations taken each time a rollout is read. Default 100. A rollout that has
-    /// fewer steps gives some of them more than once.
+    /// fewer steps gives each of them at least once, and some more often.
     pub obs_sampled_per_rollout: usize,
-    /// Observations that are shuffled together, in whole rollouts: the sampled observations of
-    /// `shuffle_buffer / obs_sampled_per_rollout` rollouts, at least one. Default 1000. They are
-    /// held in memory as they are stored, 2.4 KB each for CarRacing.
-    pub shuffle_buffer: usize,
-    /// What the order derives from.
+    /// Bytes of observations that are shuffled together, as they are stored (2.4 KB each for
+    /// CarRacing's PNG frames), in whole samples of rollouts. Default 64 MB. How many rollouts
+    /// these are is computed from the dataset's manifest.
+    pub shuffle_buffer_bytes: u64,
+    /// Threads that read rollouts, at least 1. Default 2. Batches do not depend on it.
+    pub reader_threads: usize,
+    /// How many batches will be asked for, so that nothing is read ahead in vain; batches after
+    /// that are given, too. Default `None`: any number.
+    pub batches: Option<u64>,
+    /// What the order derives from. Default 0.
     pub seed: u64,
 }
 
 impl Default for FrameSamplerConfig {
     fn default() -> Self {
-        Self { batch_size: 64, obs_sampled_per_rollout: 100, shuffle_buffer: 1000, seed: 0 }
+        Self {
+            batch_size: 64,
+            obs_sampled_per_rollout: 100,
+            shuffle_buffer_bytes: 64_000_000,
+            reader_threads: 2,
+            batches: None,
+            seed: 0,
+        }
     }
 }
 
@@ -53,187 +57,190 @@ pub enum Observations {
 
 /// Samples observations from a split of raw rollouts.
 ///
-/// Batch `step` depends on the config and `step` alone: training resumes at any step with the
-/// batches it would have had, and threads do not change them. Rollouts are visited in a new
-/// random order every epoch.
+/// Batch `step` depends on the dataset, the config and `step` alone: training resumes at any step
+/// with the batches it would have had, and threads do not change them. Rollouts are visited in a
+/// new random order every epoch. The observations of as many visits as the shuffle buffer holds are
+/// a block, which is shuffled; while batches are taken from one, the next is read.
+///
+/// However large the dataset is, a sampler holds at most
+///
+/// ```text
+/// 2 · shuffle_buffer_bytes
+/// + reader_threads · (the longest record + 16 bytes for each of its steps)
+/// + 24 bytes for each rollout of the dataset: where it lies, and the order of visits
+/// ```
+///
+/// while one thread asks for batches, beside the batch that it gives. Where a block's frames happen
+/// to be so much larger than the dataset's mean that the buffer is full, the rest of its rollouts
+/// are read again for each batch that needs them.
 #[derive(Debug)]
 pub struct FrameSampler {
-    split: Split,
-    config: FrameSamplerConfig,
-    frame_shape: Option<FrameShape>,
-    vector_width: usize,
-    order: VisitOrder,
-    rollouts_per_block: u64,
-    /// The blocks read last.
-    blocks: Mutex<Vec<(u64, Arc<Block>)>>,
+    source: Arc<BlockSource>,
+    blocks: Mutex<Blocks>,
 }
 
-/// The sampled observations of the rollouts that are shuffled together, in shuffled order.
-#[derive(Debug)]
-enum Block {
-    Frames(Vec<Bytes>),
-    Vectors(Vec<f32>),
+#[derive(Debug, Default)]
+struct Blocks {
+    current: Option<(u64, Arc<Block>)>,
+    ahead: Option<BlockReading>,
 }
 
 impl FrameSampler {
     /// Samples from `split`.
     ///
     /// # Errors
-    /// When the dataset is encoded, the split is empty, or a number in the config is 0.
+    /// When the dataset is encoded, the split is empty or has a rollout without steps, a number in
+    /// the config is 0, or the shuffle buffer does not hold the observations of one rollout.
     pub fn new(split: Split, config: FrameSamplerConfig) -> Result<Self, DatasetError> {
-        split.dataset().expect_raw()?;
-        let path = split.dataset().directory();
-        let too_small = |reason| DatasetError::TooSmall { path: path.to_owned(), reason };
-        if split.is_empty() {
-            return Err(too_small(format!("the split `{}` has no rollouts", split.name())));
-        }
-        if config.batch_size == 0 || config.obs_sampled_per_rollout == 0 {
-            return Err(too_small("the batch or the sample of a rollout is empty".to_owned()));
-        }
-        let space = &split.dataset().manifest().environment.observation_space;
-        Ok(Self {
-            frame_shape: frame_shape(space),
-            vector_width: space.width(),
-            order: VisitOrder::new(split.len(), config.seed, "frame order"),
-            rollouts_per_block: (config.shuffle_buffer / config.obs_sampled_per_rollout).max(1)
-                as u64,
-            blocks: Mutex::new(Vec::new()),
-            split,
-            config,
-        })
+        let source = Arc::new(BlockSource::new(split, config)?);
+        Ok(Self { source, blocks: Mutex::default() })
     }
 
     /// The config it was made with.
     pub fn config(&self) -> &FrameSamplerConfig {
-        &self.config
+        self.source.config()
     }
 
-    /// Batch `step`, from 0.
+    /// Batch `step`, from 0, as the rollouts have it.
     ///
     /// # Errors
     /// When a shard is damaged or cannot be read.
     pub fn batch(&self, step: u64) -> Result<Observations, DatasetError> {
-        let size = self.config.batch_size;
-        let per_block = self.rollouts_per_block * self.config.obs_sampled_per_rollout as u64;
-        let first = step * size as u64;
-        let (first_block, last_block) = (first / per_block, (first + size as u64 - 1) / per_block);
-        let blocks = (first_block..=last_block)
-            .map(|block| self.block(block))
-            .collect::<Result<Vec<_>, _>>()?;
-        let at = |i: usize| {
-            let item = first + i as u64;
-            ((item / per_block - first_block) as usize, (item % per_block) as usize)
-        };
-        let Some(shape) = self.frame_shape else {
-            let width = self.vector_width;
-            let mut batch = Array2::zeros((size, width));
-            for (i, mut row) in batch.rows_mut().into_iter().enumerate() {
-                let (block, item) = at(i);
-                let Block::Vectors(values) = &*blocks[block] else { unreachable!("one kind") };
-                row.iter_mut().zip(&values[item * width..]).for_each(|(to, from)| *to = *from);
-            }
+        let size = self.config().batch_size;
+        let Some(shape) = self.source.frame_shape() else {
+            let mut batch = Array2::zeros((size, self.source.vector_width()));
+            let rows = batch.as_slice_mut().expect("a new array is contiguous");
+            self.fill(step, rows, |held, row| {
+                copy_vector(held, row);
+                Ok(())
+            })?;
             return Ok(Observations::Vectors(batch));
         };
-        let mut bytes = vec![0; size * shape.bytes()];
-        bytes.par_chunks_mut(shape.bytes()).enumerate().try_for_each(|(i, frame)| {
-            let (block, item) = at(i);
-            let Block::Frames(pngs) = &*blocks[block] else { unreachable!("one kind") };
-            decode_frame(shape, &pngs[item], frame).map_err(|source| {
-                let source = SchemaError::Frame { step: 0, source };
-                let visit = (first + i as u64) / self.config.obs_sampled_per_rollout as u64;
-                self.error(self.order.item(visit), source)
-            })
-        })?;
-        let dim = (size, shape.height, shape.width, shape.channels);
-        let frames = Array4::from_shape_vec(dim, bytes).expect("one frame per observation");
-        Ok(Observations::Frames(frames))
+        let mut batch = Array4::zeros((size, shape.height, shape.width, shape.channels));
+        let rows = batch.as_slice_mut().expect("a new array is contiguous");
+        self.fill(step, rows, |held, row| held.decode(row))?;
+        Ok(Observations::Frames(batch))
     }
 
-    /// Block `block`, from memory or from disk.
-    fn block(&self, block: u64) -> Result<Arc<Block>, DatasetError> {
-        let cached = |blocks: &[(u64, Arc<Block>)]| {
-            blocks.iter().find(|(known, _)| *known == block).map(|(_, found)| Arc::clone(found))
+    /// Batch `step`, from 0, as floats: `form` writes each observation into its row of `rows`, all
+    /// of which are of the same width. [`unit_floats`] is such a `form` for frames. Each frame is
+    /// still in the core's cache when it is formed, so that this is faster than to form a
+    /// [`batch`](Self::batch), and faster still where `rows` was used before.
+    ///
+    /// # Errors
+    /// When a shard is damaged or cannot be read.
+    ///
+    /// # Panics
+    /// When `rows` cannot be divided into a row for each observation of the batch.
+    pub fn rows(
+        &self,
+        step: u64,
+        rows: &mut [f32],
+        form: impl Fn(ObservationRef<'_>, &mut [f32]) + Sync,
+    ) -> Result<(), DatasetError> {
+        let Some(shape) = self.source.frame_shape() else {
+            return self.fill(step, rows, |held, row| {
+                if let Held::Vector(values) = held {
+                    form(ObservationRef::F32(values), row);
+                }
+                Ok(())
+            });
         };
-        if let Some(found) = cached(&self.blocks.lock().unwrap_or_else(PoisonError::into_inner)) {
-            return Ok(found);
+        thread_local! {
+            static FRAME: std::cell::RefCell<Vec<u8>> = const { std::cell::RefCell::new(Vec::new()) };
         }
-        // Not locked while reading: a thread that waits for its share of the reading may take up
-        // another call of `batch` meanwhile. At worst a block is read twice.
-        let read = Arc::new(self.read_block(block)?);
+        self.fill(step, rows, |held, row| {
+            // Taken out while it is used: `form` may come here again.
+            let mut frame = FRAME.take();
+            frame.resize(shape.bytes(), 0);
+            let decoded = held.decode(&mut frame);
+            if decoded.is_ok() {
+                form(ObservationRef::U8(&frame), row);
+            }
+            FRAME.set(frame);
+            decoded
+        })
+    }
+
+    /// Makes the rows of batch `step` from its observations.
+    fn fill<T: Send>(
+        &self,
+        step: u64,
+        rows: &mut [T],
+        make: impl Fn(Held<'_>, &mut [T]) -> Result<(), SchemaError> + Sync,
+    ) -> Result<(), DatasetError> {
+        let (size, block_size) = (self.config().batch_size, self.source.block_size());
+        let width = rows.len() / size;
+        assert!(width > 0 && width * size == rows.len(), "{} values for {size} rows", rows.len());
+        let mut rest = rows;
+        while !rest.is_empty() {
+            let item = step * size as u64 + (size - rest.len() / width) as u64;
+            let (block, start) = (item / block_size, (item % block_size) as usize);
+            let count = (rest.len() / width).min(block_size as usize - start);
+            let (these, others) = rest.split_at_mut(count * width);
+            self.source.fill(&*self.block(block)?, start, these, width, &make)?;
+            rest = others;
+        }
+        Ok(())
+    }
+
+    /// Block `block`; the one after it is then being read.
+    fn block(&self, block: u64) -> Result<Arc<Block>, DatasetError> {
+        // Held while reading: others would need the same block, or another one's memory. Those who
+        // read never wait for this lock.
         let mut blocks = self.blocks.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(found) = cached(&blocks) {
-            return Ok(found);
+        if let Some((known, found)) = &blocks.current
+            && *known == block
+        {
+            return Ok(Arc::clone(found));
         }
-        if blocks.len() >= CACHED_BLOCKS {
-            blocks.remove(0);
+        // Whatever is not needed goes before anything else is read.
+        blocks.current = None;
+        let ahead = blocks.ahead.take().filter(|ahead| ahead.block() == block);
+        let reading = ahead.unwrap_or_else(|| BlockReading::begin(&self.source, block));
+        let found = Arc::new(reading.finish()?);
+        blocks.current = Some((block, Arc::clone(&found)));
+        let items = self.config().batches.map(|count| count * self.config().batch_size as u64);
+        if items.is_none_or(|items| (block + 1) * self.source.block_size() < items) {
+            blocks.ahead = Some(BlockReading::begin(&self.source, block + 1));
         }
-        blocks.push((block, Arc::clone(&read)));
-        Ok(read)
+        Ok(found)
     }
+}
 
-    fn read_block(&self, block: u64) -> Result<Block, DatasetError> {
-        let visits = block * self.rollouts_per_block..(block + 1) * self.rollouts_per_block;
-        let samples: Vec<Block> =
-            visits.into_par_iter().map(|visit| self.sample(visit)).collect::<Result<_, _>>()?;
-        let mut random = Random::derived(self.config.seed, "frame shuffle", block);
-        let per_rollout = self.config.obs_sampled_per_rollout;
-        let order = permutation(samples.len() * per_rollout, &mut random);
-        let items = order.iter().map(|&i| (i as usize / per_rollout, i as usize % per_rollout));
-        if self.frame_shape.is_some() {
-            let pick = |(rollout, item): (usize, usize)| {
-                let Block::Frames(pngs) = &samples[rollout] else { unreachable!("one kind") };
-                pngs[item].clone()
-            };
-            return Ok(Block::Frames(items.map(pick).collect()));
-        }
-        let width = self.vector_width;
-        let mut values = Vec::with_capacity(order.len() * width);
-        for (rollout, item) in items {
-            let Block::Vectors(rows) = &samples[rollout] else { unreachable!("one kind") };
-            values.extend_from_slice(&rows[item * width..(item + 1) * width]);
-        }
-        Ok(Block::Vectors(values))
+fn copy_vector(held: Held<'_>, row: &mut [f32]) {
+    if let Held::Vector(values) = held {
+        row.copy_from_slice(values);
     }
+}
 
-    /// The observations sampled from the rollout of visit `visit`.
-    fn sample(&self, visit: u64) -> Result<Block, DatasetError> {
-        let index = self.order.item(visit);
-        let record = self.split.dataset().record(self.split.range().start + index)?;
-        let raw = RawRecord::parse(&record).map_err(|source| self.error(index, source))?;
-        let steps = raw.parsed.head.steps;
-        check_environment(&raw.parsed.head.environment, self.split.dataset().manifest())
-            .map_err(|source| self.error(index, source))?;
-        let mut random = Random::derived(self.config.seed, "frame choice", visit);
-        let mut chosen = Vec::with_capacity(self.config.obs_sampled_per_rollout);
-        if steps == 0 {
-            let source = SchemaError::Shape {
-                key: "observations",
-                step: None,
-                found: "0 steps".to_owned(),
-                expected: "at least 1".to_owned(),
-            };
-            return Err(self.error(index, source));
-        }
-        while chosen.len() < self.config.obs_sampled_per_rollout {
-            let missing = self.config.obs_sampled_per_rollout - chosen.len();
-            chosen.extend(permutation(steps, &mut random).into_iter().take(missing));
-        }
-        if self.frame_shape.is_none() {
-            let rows = raw.vectors().map_err(|source| self.error(index, source))?;
-            let width = self.vector_width;
-            let rows = chosen.iter().flat_map(|&s| &rows[s as usize * width..][..width]);
-            return Ok(Block::Vectors(rows.copied().collect()));
-        }
-        let pngs = chosen
-            .iter()
-            // A copy, so that the rest of the record can go.
-            .map(|&step| raw.stored(step as usize).map(Bytes::copy_from_slice))
-            .collect::<Result<_, _>>()
-            .map_err(|source| self.error(index, source))?;
-        Ok(Block::Frames(pngs))
+/// Bytes 0..=255 as the floats in 0..=1 that dividing by 255 gives.
+///
+/// # Panics
+/// When the lengths differ.
+pub fn unit_floats(bytes: &[u8], floats: &mut [f32]) {
+    // A product and a sum take half the time of a division. 1/255 is split so that the first
+    // product is exact; then the sum is rounded as the quotient is, for each of the 256 bytes.
+    const HIGH: f32 = 257.0 / 65536.0;
+    const LOW: f32 = (1.0 / 255.0 - 257.0 / 65536.0) as f32;
+    assert_eq!(bytes.len(), floats.len(), "a float for each byte");
+    for (float, &byte) in floats.iter_mut().zip(bytes) {
+        let byte = f32::from(byte);
+        *float = byte * HIGH + byte * LOW;
     }
+}
 
-    fn error(&self, index: usize, source: SchemaError) -> DatasetError {
-        self.split.dataset().schema_error(self.split.range().start + index, source)
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unit_floats_are_the_quotients_to_the_last_bit() {
+        let bytes: Vec<u8> = (0..=255).collect();
+        let mut floats = vec![f32::NAN; 256];
+        unit_floats(&bytes, &mut floats);
+        for (byte, float) in bytes.into_iter().zip(floats) {
+            assert_eq!(float.to_bits(), (f32::from(byte) / 255.0).to_bits(), "{byte}");
+        }
     }
 }

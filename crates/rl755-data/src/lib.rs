@@ -19,6 +19,7 @@
 //!     max_steps: 100,
 //!     out_dir: directory.path().join("rollouts"),
 //!     seed: 1,
+//!     frame_format: FrameFormat::Png,
 //!     once: false,
 //! };
 //! collect(&collecting, &environments, &policies, &Silent, &Interrupt::new())?;
@@ -41,12 +42,15 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod ahead;
 mod check;
 mod collect;
 mod dataset;
+mod dataset_registry;
 mod encoded_part;
 mod encoded_record;
 mod example;
+mod frame_block;
 mod frame_format;
 mod frame_sampler;
 #[cfg(any(test, fuzzing))]
@@ -61,11 +65,14 @@ mod policies;
 mod policy;
 pub mod proto;
 mod raw_record;
+mod reader_threads;
 pub mod record;
 mod rollout;
 mod schema;
 mod session;
 mod shard;
+mod shard_files;
+mod shard_log;
 mod statistics;
 mod tensor_proto;
 mod verify;
@@ -73,12 +80,14 @@ mod visit_order;
 mod window_sampler;
 mod wire;
 
+pub use ahead::Ahead;
 pub use check::FrameCheck;
 pub use collect::{CollectConfig, CollectError, CollectReport, collect};
 pub use dataset::{Dataset, DatasetError, Split, train_and_validation};
+pub use dataset_registry::{DatasetNameError, DatasetRegistry};
 pub use encoded_part::{EncodedPart, PartConfig, PartError, SubShard};
 pub use frame_format::FrameFormat;
-pub use frame_sampler::{FrameSampler, FrameSamplerConfig, Observations};
+pub use frame_sampler::{FrameSampler, FrameSamplerConfig, Observations, unit_floats};
 pub use manifest::{
     DatasetManifest, EncoderSource, MANIFEST_FORMAT, MANIFEST_NAME, OtherDataset, ShardEntry,
 };
@@ -90,6 +99,7 @@ pub use partition::partition;
 pub use png_frame::{FrameError, FrameShape, check_frame, decode_frame, encode_frame};
 pub use policy::{Policy, PolicyError, PolicyRegistry};
 pub use raw_record::RolloutRecorder;
+pub use reader_threads::MemoryBudget;
 pub use record::{RecordError, RecordFault};
 pub use rollout::{EncodedRollout, Rollout};
 pub use schema::{SCHEMA_VERSION, SchemaError, StoredRollout};

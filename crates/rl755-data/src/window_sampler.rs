@@ -1,10 +1,15 @@
 //! Random windows of encoded rollouts, in batches, for training sequence models.
 
+use std::sync::{OnceLock, atomic::AtomicBool};
+
 use ndarray::{Array2, Array3, s};
 use rl755_run::Random;
 use serde::{Deserialize, Serialize};
 
-use crate::{DatasetError, EncodedRollout, Split, visit_order::VisitOrder};
+use crate::{
+    DatasetError, EncodedRollout, MemoryBudget, Split, StoredRollout, reader_threads::read_all,
+    visit_order::VisitOrder,
+};
 
 /// How windows are sampled.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -14,6 +19,8 @@ pub struct WindowSamplerConfig {
     pub batch_size: usize,
     /// Steps in a window. A model that predicts the next latent needs one more than it takes in.
     pub length: usize,
+    /// Threads that read rollouts, at least 1. Batches do not depend on it.
+    pub reader_threads: usize,
     /// What the order derives from.
     pub seed: u64,
 }
@@ -37,51 +44,107 @@ pub struct Windows {
     pub terminals: Array2<f32>,
 }
 
-/// Samples windows from a split of encoded rollouts, which it holds in memory.
+/// Samples windows from a split of encoded rollouts.
 ///
-/// Batch `step` depends on the config and `step` alone: training resumes at any step with the
-/// batches it would have had. Each epoch visits every rollout once, in a new random order, and
-/// takes one window at random from it, each of its windows being as likely as another. Rollouts
-/// shorter than a window are left out.
+/// Batch `step` depends on the dataset, the config and `step` alone: training resumes at any step
+/// with the batches it would have had. Each epoch visits every rollout once, in a new random order,
+/// and takes one window at random from it, each of its windows, the last one included, being as
+/// likely as another. Rollouts shorter than a window are left out.
+///
+/// Rollouts are kept in memory from their first visit on, as far as the budget has room for them;
+/// the others are read at each visit. Beside the budget, a sampler holds at most a record and a
+/// rollout for each reader thread, 24 bytes for each rollout of the dataset, and the batch.
 #[derive(Debug)]
 pub struct WindowSampler {
-    rollouts: Vec<EncodedRollout>,
-    too_short: usize,
+    split: Split,
     config: WindowSamplerConfig,
+    /// The rollouts of the split that are long enough.
+    rollouts: Vec<Sampled>,
     order: VisitOrder,
+    budget: MemoryBudget,
+}
+
+/// A rollout that is long enough.
+#[derive(Debug)]
+struct Sampled {
+    index: usize,
+    kept: OnceLock<Steps>,
+}
+
+/// Consecutive steps of a rollout.
+#[derive(Debug)]
+struct Steps {
+    latents: Array2<f32>,
+    std_devs: Array2<f32>,
+    actions: Array2<f32>,
+    rewards: Vec<f32>,
+    /// The task ended with the last of them.
+    terminated: bool,
+}
+
+impl Steps {
+    fn of(rollout: EncodedRollout) -> Self {
+        let EncodedRollout { latents, std_devs, actions, rewards, terminated, .. } = rollout;
+        Self { latents, std_devs, actions, rewards, terminated }
+    }
+
+    /// Bytes that it takes.
+    fn bytes(&self) -> u64 {
+        let floats =
+            self.latents.len() + self.std_devs.len() + self.actions.len() + self.rewards.len();
+        (size_of::<Self>() + floats * size_of::<f32>()) as u64
+    }
+
+    fn window(&self, start: usize, length: usize) -> Self {
+        let range = s![start..start + length, ..];
+        Self {
+            latents: self.latents.slice(range).to_owned(),
+            std_devs: self.std_devs.slice(range).to_owned(),
+            actions: self.actions.slice(range).to_owned(),
+            rewards: self.rewards[start..start + length].to_vec(),
+            terminated: self.terminated && start + length == self.rewards.len(),
+        }
+    }
 }
 
 impl WindowSampler {
-    /// Reads `split` and samples from it.
+    /// Samples from `split`, whose rollouts are kept in memory as far as `budget` allows. Samplers
+    /// can share a budget.
     ///
     /// # Errors
-    /// When the dataset is not encoded, a shard is damaged or cannot be read, no rollout is as long
-    /// as a window, or a number in the config is 0.
-    pub fn new(split: &Split, config: WindowSamplerConfig) -> Result<Self, DatasetError> {
+    /// When the dataset is not encoded, no rollout is as long as a window, or a number in the config
+    /// is 0.
+    pub fn new(
+        split: Split,
+        config: WindowSamplerConfig,
+        budget: MemoryBudget,
+    ) -> Result<Self, DatasetError> {
         split.dataset().expect_encoded()?;
         let path = split.dataset().directory();
         let too_small = |reason| DatasetError::TooSmall { path: path.to_owned(), reason };
-        if config.batch_size == 0 || config.length == 0 {
-            return Err(too_small("the batch or the window is empty".to_owned()));
+        if config.batch_size == 0 || config.length == 0 || config.reader_threads == 0 {
+            let reason = "a batch, a window and the reader threads cannot be 0";
+            return Err(too_small(reason.to_owned()));
         }
-        let mut rollouts: Vec<EncodedRollout> = split.rollouts().collect::<Result<_, _>>()?;
-        let read = rollouts.len();
-        let longest = rollouts.iter().map(EncodedRollout::steps).max().unwrap_or(0);
-        rollouts.retain(|rollout| rollout.steps() >= config.length);
+        if split.is_empty() {
+            return Err(too_small(format!("the split `{}` has no rollouts", split.name())));
+        }
+        let rollouts: Vec<_> = (0..split.len())
+            .filter(|&index| split.steps(index) >= config.length)
+            .map(|index| Sampled { index, kept: OnceLock::new() })
+            .collect();
         if rollouts.is_empty() {
             return Err(too_small(format!(
-                "none of the {read} rollouts of the split `{}` has the {} steps of a window; the \
-                 longest has {longest}",
+                "none of the {} rollouts of the split `{}` has the {} steps of a window; the \
+                 longest has {}",
+                split.len(),
                 split.name(),
                 config.length,
+                (0..split.len()).map(|index| split.steps(index)).max().unwrap_or(0),
             )));
         }
-        Ok(Self {
-            too_short: read - rollouts.len(),
-            order: VisitOrder::new(rollouts.len(), config.seed, "window order"),
-            rollouts,
-            config,
-        })
+        let order = VisitOrder::new(rollouts.len(), config.seed, "window order");
+        Ok(Self { split, config, rollouts, order, budget })
     }
 
     /// The config it was made with.
@@ -89,45 +152,101 @@ impl WindowSampler {
         &self.config
     }
 
-    /// The rollouts it samples from, in the split's order.
-    pub fn rollouts(&self) -> &[EncodedRollout] {
-        &self.rollouts
+    /// How many rollouts it samples from.
+    pub fn rollouts(&self) -> usize {
+        self.rollouts.len()
     }
 
     /// How many rollouts were left out because they are shorter than a window.
     pub fn too_short(&self) -> usize {
-        self.too_short
+        self.split.len() - self.rollouts.len()
+    }
+
+    /// How many rollouts are kept in memory so far.
+    pub fn kept(&self) -> usize {
+        self.rollouts.iter().filter(|rollout| rollout.kept.get().is_some()).count()
     }
 
     /// Batch `step`, from 0.
-    pub fn batch(&self, step: u64) -> Windows {
+    ///
+    /// # Errors
+    /// When a shard is damaged or cannot be read.
+    pub fn batch(&self, step: u64) -> Result<Windows, DatasetError> {
         let (size, length) = (self.config.batch_size, self.config.length);
-        let (latent, action) = (self.rollouts[0].latents.ncols(), self.rollouts[0].actions.ncols());
+        let manifest = self.split.dataset().manifest();
+        let latent = manifest.encoder.as_ref().map_or(0, |encoder| encoder.latent_width);
         let mut windows = Windows {
             latents: Array3::zeros((size, length, latent)),
             std_devs: Array3::zeros((size, length, latent)),
-            actions: Array3::zeros((size, length, action)),
+            actions: Array3::zeros((size, length, manifest.action_width)),
             rewards: Array2::zeros((size, length)),
             terminals: Array2::zeros((size, length)),
         };
+        let mut unread = Vec::new();
         for row in 0..size {
-            let visit = step * size as u64 + row as u64;
-            let rollout = &self.rollouts[self.order.item(visit)];
-            let steps = rollout.steps();
-            let start =
-                Random::derived(self.config.seed, "window start", visit).below(steps - length + 1);
-            let range = s![start..start + length, ..];
-            windows.latents.slice_mut(s![row, .., ..]).assign(&rollout.latents.slice(range));
-            windows.std_devs.slice_mut(s![row, .., ..]).assign(&rollout.std_devs.slice(range));
-            windows.actions.slice_mut(s![row, .., ..]).assign(&rollout.actions.slice(range));
-            for (to, from) in windows.rewards.row_mut(row).iter_mut().zip(&rollout.rewards[start..])
-            {
-                *to = *from;
-            }
-            if rollout.terminated && start + length == steps {
-                windows.terminals[[row, length - 1]] = 1.0;
+            let (rollout, start) = self.visit(step * size as u64 + row as u64);
+            match rollout.kept.get() {
+                Some(steps) => windows.set(row, steps, start),
+                None => unread.push((row, rollout, start)),
             }
         }
-        windows
+        let (threads, stop) = (self.config.reader_threads, AtomicBool::new(false));
+        let read = read_all(threads, unread.len(), &stop, |item, buffer| {
+            let (_, rollout, start) = unread[item];
+            self.read(rollout, start, buffer)
+        })?;
+        for ((row, ..), window) in unread.iter().zip(read) {
+            windows.set(*row, &window, 0);
+        }
+        Ok(windows)
+    }
+
+    /// The rollout of visit `visit`, and where its window begins.
+    fn visit(&self, visit: u64) -> (&Sampled, usize) {
+        let rollout = &self.rollouts[self.order.item(visit)];
+        let starts = self.split.steps(rollout.index) - self.config.length + 1;
+        (rollout, Random::derived(self.config.seed, "window start", visit).below(starts))
+    }
+
+    /// Reads a rollout, keeps it where there is room, and gives the window that begins at `start`.
+    fn read(
+        &self,
+        rollout: &Sampled,
+        start: usize,
+        buffer: &mut Vec<u8>,
+    ) -> Result<Steps, DatasetError> {
+        let (dataset, index) = (self.split.dataset(), self.split.range().start + rollout.index);
+        let record = dataset.read_record(index, buffer)?;
+        let steps = EncodedRollout::from_record(record)
+            .and_then(|read| {
+                read.check_fits(dataset.manifest())?;
+                self.split.check_steps(rollout.index, read.steps())?;
+                Ok(Steps::of(read))
+            })
+            .map_err(|source| dataset.schema_error(index, source))?;
+        let window = steps.window(start, self.config.length);
+        let bytes = steps.bytes();
+        if self.budget.take(bytes) && rollout.kept.set(steps).is_err() {
+            // The batch has it twice, and another thread was first.
+            self.budget.give_back(bytes);
+        }
+        Ok(window)
+    }
+}
+
+impl Windows {
+    /// Makes `row` the window of `steps` that begins at `start`.
+    fn set(&mut self, row: usize, steps: &Steps, start: usize) {
+        let length = self.rewards.ncols();
+        let range = s![start..start + length, ..];
+        self.latents.slice_mut(s![row, .., ..]).assign(&steps.latents.slice(range));
+        self.std_devs.slice_mut(s![row, .., ..]).assign(&steps.std_devs.slice(range));
+        self.actions.slice_mut(s![row, .., ..]).assign(&steps.actions.slice(range));
+        for (to, from) in self.rewards.row_mut(row).iter_mut().zip(&steps.rewards[start..]) {
+            *to = *from;
+        }
+        if steps.terminated && start + length == steps.rewards.len() {
+            self.terminals[[row, length - 1]] = 1.0;
+        }
     }
 }

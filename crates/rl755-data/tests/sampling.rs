@@ -8,16 +8,32 @@ use std::{collections::BTreeMap, path::Path};
 use ndarray::{Array2, s};
 use rayon::prelude::*;
 use rl755_data::{
-    CollectConfig, Dataset, DatasetError, EncodedPart, EncodedRollout, EncoderSource, FrameSampler,
-    FrameSamplerConfig, Observations, PartConfig, Rollout, StoredRollout, WindowSampler,
-    WindowSamplerConfig,
+    CollectConfig, Dataset, DatasetError, DatasetManifest, EncodedPart, EncodedRollout,
+    EncoderSource, FrameSampler, FrameSamplerConfig, MemoryBudget, Observations, PartConfig,
+    Rollout, Split, StoredRollout, WindowSampler, WindowSamplerConfig, unit_floats,
 };
+use rl755_env::ObservationRef;
 use rl755_run::digest_bytes;
 use support::*;
 
 fn frame_sampler(directory: &Path, config: FrameSamplerConfig) -> FrameSampler {
     let dataset = Dataset::open(&directory.join("data")).unwrap();
     FrameSampler::new(dataset.split("train").unwrap(), config).unwrap()
+}
+
+/// The bytes of a shuffle buffer for samples of `observations` of `rollouts` rollouts.
+fn buffer(directory: &Path, rollouts: u64, observations: u64) -> u64 {
+    let train = Dataset::open(&directory.join("data")).unwrap().split("train").unwrap();
+    let shards = &train.dataset().manifest().shards;
+    // The shards of the train split come first.
+    let mut first = 0;
+    let shards = shards.iter().take_while(|shard| {
+        let taken = first < train.len();
+        first += shard.rollouts();
+        taken
+    });
+    let (bytes, steps) = shards.fold((0, 0), |(b, s), shard| (b + shard.bytes, s + shard.steps()));
+    rollouts * observations * (bytes.div_ceil(steps) + 12) * 10 / 9 + 10
 }
 
 /// Every frame of the train split, with its rollout and step.
@@ -52,8 +68,9 @@ fn each_visit_of_a_rollout_takes_different_steps_and_each_epoch_visits_all() {
         FrameSamplerConfig {
             batch_size: 3,
             obs_sampled_per_rollout: 4,
-            shuffle_buffer: 12,
+            shuffle_buffer_bytes: buffer(directory.path(), 3, 4),
             seed: 1,
+            ..FrameSamplerConfig::default()
         },
     );
     let epoch = |epoch: u64| -> Vec<(usize, usize)> {
@@ -81,8 +98,9 @@ fn a_batch_depends_on_the_seed_and_the_step_alone() {
     let config = FrameSamplerConfig {
         batch_size: 25,
         obs_sampled_per_rollout: 10,
-        shuffle_buffer: 1,
+        shuffle_buffer_bytes: buffer(directory.path(), 1, 10),
         seed: 3,
+        ..FrameSamplerConfig::default()
     };
     let sampler = frame_sampler(directory.path(), config.clone());
     let forwards: Vec<_> = (0..8).map(|step| sampler.batch(step).unwrap()).collect();
@@ -97,8 +115,120 @@ fn a_batch_depends_on_the_seed_and_the_step_alone() {
     let parallel: Vec<_> =
         (0..8).into_par_iter().map(|step| shared.batch(step as u64).unwrap()).collect();
     assert_eq!(parallel, forwards);
+    for reader_threads in [1, 5] {
+        let config = FrameSamplerConfig { reader_threads, batches: Some(8), ..config.clone() };
+        let sampler = frame_sampler(directory.path(), config);
+        let batches: Vec<_> = (0..8).map(|step| sampler.batch(step).unwrap()).collect();
+        assert_eq!(batches, forwards, "{reader_threads} threads");
+    }
     let other = frame_sampler(directory.path(), FrameSamplerConfig { seed: 4, ..config });
     assert_ne!(other.batch(0).unwrap(), forwards[0]);
+}
+
+#[test]
+fn rows_of_floats_are_the_frames_of_the_batch() {
+    let directory = tempfile::tempdir().unwrap();
+    dataset(directory.path(), |_| {});
+    let sampler = frame_sampler(directory.path(), FrameSamplerConfig::default());
+    let mut rows = vec![f32::NAN; 64 * 144];
+    for step in 0..9 {
+        let form = |observation: ObservationRef<'_>, row: &mut [f32]| {
+            let ObservationRef::U8(frame) = observation else { panic!("frames") };
+            unit_floats(frame, row);
+        };
+        sampler.rows(step, &mut rows, form).unwrap();
+        let Observations::Frames(batch) = sampler.batch(step).unwrap() else { panic!("frames") };
+        assert!(rows.iter().zip(&batch).all(|(&row, &byte)| row == f32::from(byte) / 255.0));
+    }
+}
+
+#[test]
+fn what_a_full_buffer_does_not_hold_is_read_again_and_changes_no_batch() {
+    let directory = tempfile::tempdir().unwrap();
+    dataset(directory.path(), |c| c.num_rollouts = 12);
+    let config = |shuffle_buffer_bytes| FrameSamplerConfig {
+        batch_size: 5,
+        obs_sampled_per_rollout: 4,
+        shuffle_buffer_bytes,
+        ..FrameSamplerConfig::default()
+    };
+    let honest = config(buffer(directory.path(), 4, 4));
+    let sampler = frame_sampler(directory.path(), honest.clone());
+    let batches: Vec<_> = (0..30).map(|step| sampler.batch(step).unwrap()).collect();
+    // A manifest that says frames are smaller than they are: the plan is that of a smaller buffer,
+    // so that blocks are as before where the buffer is smaller in proportion.
+    let path = directory.path().join("data/dataset.json");
+    let mut manifest: DatasetManifest =
+        serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    for shard in &mut manifest.shards {
+        shard.bytes /= 3;
+    }
+    std::fs::write(&path, serde_json::to_vec(&manifest).unwrap()).unwrap();
+    let small = config(buffer(directory.path(), 4, 4));
+    assert!(small.shuffle_buffer_bytes * 2 < honest.shuffle_buffer_bytes);
+    let sampler = frame_sampler(directory.path(), small);
+    for (step, batch) in batches.iter().enumerate() {
+        assert_eq!(sampler.batch(step as u64).unwrap(), *batch, "batch {step}");
+    }
+}
+
+#[test]
+fn a_rollout_shorter_than_its_sample_gives_each_step_as_often_as_the_others() {
+    let directory = tempfile::tempdir().unwrap();
+    dataset(directory.path(), |_| {});
+    let frames = frames(directory.path());
+    let sampler = frame_sampler(
+        directory.path(),
+        FrameSamplerConfig {
+            batch_size: 20,
+            obs_sampled_per_rollout: 20,
+            shuffle_buffer_bytes: buffer(directory.path(), 1, 20),
+            ..FrameSamplerConfig::default()
+        },
+    );
+    for step in 0..5 {
+        let mut times: BTreeMap<_, usize> = BTreeMap::new();
+        for place in identify(&frames, sampler.batch(step).unwrap()) {
+            *times.entry(place).or_default() += 1;
+        }
+        let steps =
+            frames.values().filter(|(rollout, _)| *rollout == times.keys().next().unwrap().0);
+        let steps = steps.count();
+        assert_eq!(times.len(), steps, "every step of one rollout");
+        assert!(times.values().all(|&n| n == 20 / steps || n == 20usize.div_ceil(steps)));
+    }
+}
+
+#[test]
+fn requests_that_cannot_be_sampled_are_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    dataset(directory.path(), |_| {});
+    let open = || Dataset::open(&directory.path().join("data")).unwrap();
+    let check = |edit: &dyn Fn(&mut FrameSamplerConfig), expected: &str| {
+        let mut config = FrameSamplerConfig::default();
+        edit(&mut config);
+        let error = FrameSampler::new(open().split("train").unwrap(), config).unwrap_err();
+        assert!(error.to_string().contains(expected), "{error}");
+    };
+    check(&|c| c.batch_size = 0, "cannot be 0");
+    check(&|c| c.obs_sampled_per_rollout = 0, "cannot be 0");
+    check(&|c| c.reader_threads = 0, "cannot be 0");
+    check(&|c| c.shuffle_buffer_bytes = 1000, "bytes; the shuffle buffer has 1000");
+    let path = directory.path().join("data/dataset.json");
+    let manifest: DatasetManifest = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    let edited = |edit: &dyn Fn(&mut DatasetManifest)| {
+        let mut manifest = manifest.clone();
+        edit(&mut manifest);
+        std::fs::write(&path, serde_json::to_vec(&manifest).unwrap()).unwrap();
+    };
+    edited(&|m| m.splits.get_mut("train").unwrap().end = 0);
+    check(&|_| {}, "the split `train` has no rollouts");
+    edited(&|m| m.shards[0].lengths[1] = 0);
+    check(&|_| {}, "rollout 1 of the split `train` has no steps");
+    edited(&|m| m.shards[0].lengths[1] += 1);
+    let sampler = FrameSampler::new(open().split("train").unwrap(), FrameSamplerConfig::default());
+    let error = sampler.unwrap().batch(0).unwrap_err().to_string();
+    assert!(error.contains("another number of steps than the dataset's"), "{error}");
 }
 
 #[test]
@@ -113,8 +243,8 @@ fn vectors_are_sampled_like_frames() {
         FrameSamplerConfig {
             batch_size: 7,
             obs_sampled_per_rollout: 5,
-            shuffle_buffer: 10,
-            seed: 0,
+            shuffle_buffer_bytes: 400,
+            ..FrameSamplerConfig::default()
         },
     );
     let train = Dataset::open(&directory.path().join("data")).unwrap().split("train").unwrap();
@@ -271,7 +401,12 @@ fn another_plan_replaces_the_encoded_dataset() {
 }
 
 fn window_config(length: usize) -> WindowSamplerConfig {
-    WindowSamplerConfig { batch_size: 5, length, seed: 2 }
+    WindowSamplerConfig { batch_size: 5, length, reader_threads: 2, seed: 2 }
+}
+
+/// A sampler of the windows of `split` that may keep every rollout.
+fn window_sampler(split: &Split, length: usize) -> Result<WindowSampler, DatasetError> {
+    WindowSampler::new(split.clone(), window_config(length), MemoryBudget::new(1 << 30))
 }
 
 #[test]
@@ -279,15 +414,17 @@ fn windows_are_consecutive_steps_and_include_the_last_ones() {
     let directory = tempfile::tempdir().unwrap();
     dataset(directory.path(), |c| c.num_rollouts = 10);
     let dataset = encode_part(directory.path(), "out", (1, 2), 0).unwrap();
-    let sampler = WindowSampler::new(&dataset.split("all").unwrap(), window_config(4)).unwrap();
+    let all = dataset.split("all").unwrap();
+    let rollouts: Vec<EncodedRollout> = all.rollouts().collect::<Result<_, _>>().unwrap();
+    let sampler = window_sampler(&all, 4).unwrap();
     assert_eq!(sampler.too_short(), 0);
     let mut starts: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for step in 0..200 {
-        let windows = sampler.batch(step);
+        let windows = sampler.batch(step).unwrap();
         for row in 0..5 {
             let latents = windows.latents.slice(s![row, .., ..]);
             let (index, start) = (latents[[0, 0]] as usize, latents[[0, 1]] as usize);
-            let rollout = &sampler.rollouts()[index];
+            let rollout = &rollouts[index];
             assert_eq!(latents, rollout.latents.slice(s![start..start + 4, ..]));
             let std_devs = windows.std_devs.slice(s![row, .., ..]);
             assert_eq!(std_devs, rollout.std_devs.slice(s![start..start + 4, ..]));
@@ -299,14 +436,20 @@ fn windows_are_consecutive_steps_and_include_the_last_ones() {
             starts.entry(index).or_default().push(start);
         }
     }
-    for (index, rollout) in sampler.rollouts().iter().enumerate() {
+    for (index, rollout) in rollouts.iter().enumerate() {
         let drawn = &starts[&index];
         assert_eq!(drawn.len(), 100, "each epoch visits each rollout once");
-        assert_eq!(*drawn.iter().max().unwrap(), rollout.steps() - 4);
-        assert_eq!(*drawn.iter().min().unwrap(), 0);
+        // Every window is drawn, the last one as often as the others.
+        let windows = rollout.steps() - 3;
+        for start in 0..windows {
+            let times = drawn.iter().filter(|&&drawn| drawn == start).count();
+            let expected = 100 / windows;
+            assert!(times > expected / 3 && times < expected * 2 + 10, "{start}: {times} times");
+        }
+        assert!(drawn.iter().all(|&start| start < windows));
     }
-    let resumed = WindowSampler::new(&dataset.split("all").unwrap(), window_config(4)).unwrap();
-    assert_eq!(resumed.batch(77), sampler.batch(77));
+    let resumed = window_sampler(&all, 4).unwrap();
+    assert_eq!(resumed.batch(77).unwrap(), sampler.batch(77).unwrap());
 }
 
 #[test]
@@ -319,9 +462,15 @@ fn rollouts_shorter_than_a_window_are_left_out_and_counted() {
         all.rollouts::<EncodedRollout>().map(|r| r.unwrap().steps()).collect();
     let short = lengths.iter().filter(|&&n| n < 7).count();
     assert!(short > 0 && short < 10, "{lengths:?}");
-    let sampler = WindowSampler::new(&all, window_config(7)).unwrap();
-    assert_eq!((sampler.too_short(), sampler.rollouts().len()), (short, 10 - short));
-    let error = WindowSampler::new(&all, window_config(9)).unwrap_err().to_string();
+    let sampler = window_sampler(&all, 7).unwrap();
+    assert_eq!((sampler.too_short(), sampler.rollouts()), (short, 10 - short));
+    let long = (0..10).filter(|&index| lengths[index] >= 7).collect::<Vec<_>>();
+    for step in 0..20 {
+        let windows = sampler.batch(step).unwrap();
+        let drawn = windows.latents.slice(s![.., 0, 0]);
+        assert!(drawn.iter().all(|&index| long.contains(&(index as usize))));
+    }
+    let error = window_sampler(&all, 9).unwrap_err().to_string();
     assert!(
         error.contains("none of the 10 rollouts of the split `all` has the 9 steps"),
         "{error}"
@@ -330,12 +479,46 @@ fn rollouts_shorter_than_a_window_are_left_out_and_counted() {
 }
 
 #[test]
+fn windows_depend_neither_on_memory_nor_on_threads() {
+    let directory = tempfile::tempdir().unwrap();
+    dataset(directory.path(), |c| c.num_rollouts = 10);
+    let dataset = encode_part(directory.path(), "out", (1, 2), 0).unwrap();
+    let all = dataset.split("all").unwrap();
+    let batches = |memory: u64, reader_threads: usize, kept: std::ops::RangeInclusive<usize>| {
+        let config = WindowSamplerConfig { reader_threads, ..window_config(4) };
+        let sampler = WindowSampler::new(all.clone(), config, MemoryBudget::new(memory)).unwrap();
+        let batches: Vec<_> = (0..30).map(|step| sampler.batch(step).unwrap()).collect();
+        assert!(kept.contains(&sampler.kept()), "{} rollouts kept", sampler.kept());
+        batches
+    };
+    let whole = batches(1 << 30, 1, 10..=10);
+    assert_eq!(batches(1 << 30, 3, 10..=10), whole);
+    assert_eq!(batches(0, 1, 0..=0), whole);
+    assert_eq!(batches(1500, 4, 1..=5), whole);
+}
+
+#[test]
+fn damage_in_an_encoded_shard_is_told_when_the_rollout_is_visited() {
+    let directory = tempfile::tempdir().unwrap();
+    dataset(directory.path(), |c| c.num_rollouts = 3);
+    let dataset = encode_part(directory.path(), "out", (1, 1), 0).unwrap();
+    let shard = dataset.directory().join("latents.tfrecord-00000-of-00001");
+    let mut bytes = std::fs::read(&shard).unwrap();
+    let last = bytes.len() - 20;
+    bytes[last] ^= 1;
+    std::fs::write(&shard, bytes).unwrap();
+    let sampler = window_sampler(&dataset.split("all").unwrap(), 4).unwrap();
+    let error = sampler.batch(0).unwrap_err().to_string();
+    assert!(error.contains("latents.tfrecord-00000-of-00001: record 2 at byte"), "{error}");
+}
+
+#[test]
 fn the_kind_of_dataset_is_checked() {
     let directory = tempfile::tempdir().unwrap();
     dataset(directory.path(), |_| {});
     let encoded = encode_part(directory.path(), "out", (1, 1), 0).unwrap();
     let raw = Dataset::open(&directory.path().join("data")).unwrap();
-    let error = WindowSampler::new(&raw.split("train").unwrap(), window_config(2)).unwrap_err();
+    let error = window_sampler(&raw.split("train").unwrap(), 2).unwrap_err();
     assert!(error.to_string().contains("holds raw rollouts; encoded ones are needed"), "{error}");
     let split = encoded.split("train").unwrap();
     let error = FrameSampler::new(split, FrameSamplerConfig::default()).unwrap_err();

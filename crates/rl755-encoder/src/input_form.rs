@@ -1,6 +1,7 @@
 //! Observations as models see them, and back.
 
 use rayon::prelude::*;
+use rl755_data::unit_floats;
 use rl755_env::{Element, ObservationBuffer, ObservationRef, Space};
 
 use crate::{EncoderError, resize::AreaResize};
@@ -79,9 +80,7 @@ impl InputForm {
         let (from, to) = (self.space.width(), self.input.width());
         match (observations, &self.resize) {
             (ObservationRef::F32(values), _) => rows.copy_from_slice(values),
-            (ObservationRef::U8(bytes), None) => {
-                rows.iter_mut().zip(bytes).for_each(|(to, &from)| *to = f32::from(from) / 255.0);
-            }
+            (ObservationRef::U8(bytes), None) => unit_floats(bytes, rows),
             (ObservationRef::U8(bytes), Some([there, _])) => {
                 for (bytes, row) in bytes.chunks_exact(from).zip(rows.chunks_exact_mut(to)) {
                     there.apply(bytes, 1.0 / 255.0, row);

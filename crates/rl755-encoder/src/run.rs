@@ -27,7 +27,7 @@ pub(crate) struct RunConfig {
     pub(crate) training: TrainingConfig,
     pub(crate) batch_size: usize,
     pub(crate) obs_sampled_per_rollout: usize,
-    pub(crate) shuffle_buffer: usize,
+    pub(crate) shuffle_buffer_bytes: u64,
 }
 
 impl RunConfig {
@@ -47,7 +47,7 @@ impl RunConfig {
             training: config.training.clone(),
             batch_size: config.batch_size,
             obs_sampled_per_rollout: config.obs_sampled_per_rollout,
-            shuffle_buffer: config.shuffle_buffer,
+            shuffle_buffer_bytes: config.shuffle_buffer_bytes,
         }
     }
 }

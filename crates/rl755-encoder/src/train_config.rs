@@ -31,8 +31,10 @@ pub struct TrainEncoderConfig {
     pub batch_size: usize,
     /// Random observations taken each time a rollout is read. Default 100.
     pub obs_sampled_per_rollout: usize,
-    /// Observations that are shuffled together. Default 1000.
-    pub shuffle_buffer: usize,
+    /// Bytes of observations, as they are stored, that are shuffled together. Default 64 MB.
+    pub shuffle_buffer_bytes: u64,
+    /// Threads that read rollouts. Default 2. The results do not depend on it.
+    pub reader_threads: usize,
     /// What weights, batches and noise derive from. Default 0.
     pub seed: u64,
 }
@@ -54,7 +56,8 @@ impl Default for TrainEncoderConfig {
             },
             batch_size: 256,
             obs_sampled_per_rollout: 100,
-            shuffle_buffer: 1000,
+            shuffle_buffer_bytes: 64_000_000,
+            reader_threads: 2,
             seed: 0,
         }
     }

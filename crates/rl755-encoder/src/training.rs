@@ -12,7 +12,7 @@ use rl755_run::{
 
 use crate::{
     EncoderError, EncoderModel, StageContext, TrainEncoderConfig,
-    batches::Batches,
+    batches::{Batches, batches},
     input_form::InputForm,
     model_config,
     picture::side_by_side,
@@ -31,7 +31,8 @@ pub(crate) fn train<M: EncoderModel>(
     SettingError::check_not_zero([
         ("batch_size", config.batch_size as u64),
         ("obs_sampled_per_rollout", config.obs_sampled_per_rollout as u64),
-        ("shuffle_buffer", config.shuffle_buffer as u64),
+        ("shuffle_buffer_bytes", config.shuffle_buffer_bytes),
+        ("reader_threads", config.reader_threads as u64),
     ])?;
     config.optimizer.check()?;
     config.training.check()?;
@@ -44,7 +45,8 @@ pub(crate) fn train<M: EncoderModel>(
     let parameters = num_parameters(&M::init(&parsed, form.input(), context.device)?);
     let training =
         if parameters == 0 { TrainingConfig::single_step() } else { config.training.clone() };
-    let sampler = FrameSampler::new(dataset.split(&config.split)?, sampler_config(config))?;
+    let sampler =
+        FrameSampler::new(dataset.split(&config.split)?, sampler_config(config, &training))?;
     let validation = validation(config, &dataset, context.progress)?;
 
     let run_config =
@@ -63,7 +65,7 @@ pub(crate) fn train<M: EncoderModel>(
     });
     let mut trainee = EncoderTrainee {
         learner,
-        batches: Batches::new(sampler, form.clone(), training.train_steps),
+        batches: batches(sampler, form.clone(), training.train_steps),
         form,
         device: context.device.clone(),
         seed: config.seed,
@@ -85,11 +87,13 @@ pub(crate) fn train<M: EncoderModel>(
     Ok(outcome)
 }
 
-fn sampler_config(config: &TrainEncoderConfig) -> FrameSamplerConfig {
+fn sampler_config(config: &TrainEncoderConfig, training: &TrainingConfig) -> FrameSamplerConfig {
     FrameSamplerConfig {
         batch_size: config.batch_size,
         obs_sampled_per_rollout: config.obs_sampled_per_rollout,
-        shuffle_buffer: config.shuffle_buffer,
+        shuffle_buffer_bytes: config.shuffle_buffer_bytes,
+        reader_threads: config.reader_threads,
+        batches: Some(training.train_steps),
         seed: derive_seed(config.seed, "batches", 0),
     }
 }
@@ -171,7 +175,7 @@ impl<M: EncoderModel> EncoderTrainee<'_, M> {
 
 impl<M: EncoderModel> Trainee for EncoderTrainee<'_, M> {
     fn step(&mut self, step: u64) -> Result<Vec<(String, f64)>, TrainingError> {
-        let rows = self.batches.rows(step - 1).map_err(TrainingError::trainee)?;
+        let rows = self.batches.get(step - 1).map_err(TrainingError::trainee)?;
         let width = self.form.input().width();
         let losses =
             |model: &M, device: &Device| -> Losses { model.losses(tensor(rows, width, device)) };

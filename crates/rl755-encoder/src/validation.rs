@@ -36,15 +36,17 @@ impl Validation {
     /// When they cannot be read.
     pub(crate) fn new(split: Split, count: usize, seed: u64) -> Result<Self, DatasetError> {
         let batch_size = count.min(CHUNK);
+        let batches = (count / batch_size) as u64;
         let config = FrameSamplerConfig {
             batch_size,
             obs_sampled_per_rollout: count.div_ceil(split.len()).max(1),
             // One block: every rollout is read once.
-            shuffle_buffer: count.div_ceil(split.len()).max(1) * split.len(),
+            shuffle_buffer_bytes: u64::MAX,
+            batches: Some(batches),
             seed,
+            ..FrameSamplerConfig::default()
         };
         let sampler = FrameSampler::new(split, config)?;
-        let batches = (count / batch_size) as u64;
         let chunks = (0..batches).map(|batch| sampler.batch(batch)).collect::<Result<_, _>>()?;
         Ok(Self { chunks, seed })
     }

@@ -2,7 +2,7 @@
 
 use burn::tensor::Device;
 use ndarray::{Array1, Array3, Axis, Zip, s};
-use rl755_data::{WindowSampler, Windows};
+use rl755_data::{DatasetError, WindowSampler, Windows};
 use rl755_run::Random;
 
 use crate::{SequenceBatch, values::tensor};
@@ -29,8 +29,11 @@ pub(crate) struct Sequences {
 
 impl Batches {
     /// Batch `step`, from 0.
-    pub(crate) fn sequences(&self, step: u64) -> Sequences {
-        let windows = self.sampler.batch(step);
+    ///
+    /// # Errors
+    /// When a rollout is damaged or cannot be read.
+    pub(crate) fn sequences(&self, step: u64) -> Result<Sequences, DatasetError> {
+        let windows = self.sampler.batch(step)?;
         let mut latents = windows.latents.clone();
         if self.sample_observations {
             // One stream for each sequence.
@@ -43,7 +46,7 @@ impl Batches {
                 });
             }
         }
-        Sequences { latents, windows }
+        Ok(Sequences { latents, windows })
     }
 
     /// The tensors of `sequences`.

@@ -32,18 +32,14 @@ impl DreamStage {
     /// Pictures go into `directory`; the rollout is the first of `split` that is long enough for a
     /// whole dream, or the longest.
     pub(crate) fn new(split: &Split, directory: &Path, seed: u64) -> Result<Self, SequenceError> {
-        let mut best: Option<EncodedRollout> = None;
-        for rollout in split.rollouts() {
-            let rollout: EncodedRollout = rollout?;
-            let longer = best.as_ref().is_none_or(|b| rollout.steps() > b.steps());
-            if rollout.steps() > SEEN && longer {
-                best = Some(rollout);
-            }
-            if best.as_ref().is_some_and(|b| b.steps() >= SEEN + STEPS) {
-                break;
-            }
-        }
-        Ok(Self { rollout: best, directory: directory.to_owned(), seed })
+        let whole = (0..split.len()).find(|&index| split.steps(index) >= SEEN + STEPS);
+        let longest = || {
+            let longer = (0..split.len()).filter(|&index| split.steps(index) > SEEN);
+            // The first of several.
+            longer.rev().max_by_key(|&index| split.steps(index))
+        };
+        let rollout = whole.or_else(longest).map(|index| split.rollout(index)).transpose()?;
+        Ok(Self { rollout, directory: directory.to_owned(), seed })
     }
 
     /// Dreams with `model` at temperature 1 and writes `dream_latents.png` and, where latents can

@@ -1,9 +1,11 @@
 //! Training a sequence model in a run directory.
 
-use std::path::Path;
+use std::{path::Path, sync::Arc};
 
 use burn::tensor::Device;
-use rl755_data::{Dataset, DatasetError, Split, WindowSampler, WindowSamplerConfig};
+use rl755_data::{
+    Ahead, Dataset, DatasetError, MemoryBudget, Split, WindowSampler, WindowSamplerConfig,
+};
 use rl755_nn::{Learner, num_parameters};
 use rl755_run::{
     Input, Manifest, Metrics, Outcome, Progress, RunDir, RunError, SettingError, Trainee,
@@ -12,7 +14,11 @@ use rl755_run::{
 
 use crate::{
     SequenceError, SequenceNetwork, SequenceRunConfig, Sizes, StageContext, TrainSequenceConfig,
-    batches::Batches, dream_stage::DreamStage, model_config, run::STAGE, trained::trained,
+    batches::{Batches, Sequences},
+    dream_stage::DreamStage,
+    model_config,
+    run::STAGE,
+    trained::trained,
     validation::Validation,
 };
 
@@ -27,6 +33,7 @@ pub(crate) fn train<N: SequenceNetwork>(
     SettingError::check_not_zero([
         ("batch_size", config.batch_size as u64),
         ("sequence_length", config.sequence_length as u64),
+        ("reader_threads", config.reader_threads as u64),
     ])?;
     optimizer.check()?;
     config.training.check()?;
@@ -61,9 +68,10 @@ pub(crate) fn train<N: SequenceNetwork>(
         batch_size: config.batch_size,
     };
     let split = dataset.split(&config.split)?;
-    let batches = batches(config, &split, config.batch_size, "batches")?;
+    let memory = MemoryBudget::new(config.memory_bytes);
+    let batches = Arc::new(batches(config, split.clone(), &memory, "batches")?);
     let left_out = batches.sampler.too_short();
-    let validation = validation(config, &dataset, context.progress)?;
+    let validation = validation(config, &dataset, &memory, context.progress)?;
 
     let value = serde_json::to_value(&run_config)
         .map_err(|e| RunError::Damaged { path: model_dir.to_owned(), reason: e.to_string() })?;
@@ -76,7 +84,9 @@ pub(crate) fn train<N: SequenceNetwork>(
     }
     if left_out > 0 {
         context.progress.line(&format!(
-            "{left_out} rollouts are left out: they are shorter than {} steps",
+            "{left_out} of {} rollouts are left out: they are shorter than {} steps, a sequence and \
+             the latent that follows it",
+            split.len(),
             config.sequence_length + 1
         ));
     }
@@ -87,6 +97,7 @@ pub(crate) fn train<N: SequenceNetwork>(
     let shown = dataset.split(&config.validation_split).ok().filter(|s| !s.is_empty());
     let mut trainee = SequenceTrainee {
         learner,
+        sequences: ahead(&batches, run_config.training.train_steps),
         batches,
         validation,
         dreams: DreamStage::new(&shown.unwrap_or(split), model_dir, config.seed)?,
@@ -116,24 +127,36 @@ pub(crate) fn train<N: SequenceNetwork>(
 /// Batches of `split` whose order and draws derive from `label`.
 fn batches(
     config: &TrainSequenceConfig,
-    split: &Split,
-    batch_size: usize,
+    split: Split,
+    memory: &MemoryBudget,
     label: &str,
 ) -> Result<Batches, DatasetError> {
     let seed = derive_seed(config.seed, label, 0);
     // One step more than a sequence: the last one is only a target.
-    let sampler = WindowSamplerConfig { batch_size, length: config.sequence_length + 1, seed };
+    let sampler = WindowSamplerConfig {
+        batch_size: config.batch_size,
+        length: config.sequence_length + 1,
+        reader_threads: config.reader_threads,
+        seed,
+    };
     Ok(Batches {
-        sampler: WindowSampler::new(split, sampler)?,
+        sampler: WindowSampler::new(split, sampler, memory.clone())?,
         sample_observations: config.sample_observations,
         difference_targets: config.difference_targets,
         seed,
     })
 }
 
+/// The sequences of the first `count` batches, each drawn while the step before it runs.
+fn ahead(batches: &Arc<Batches>, count: u64) -> Ahead<Result<Sequences, DatasetError>> {
+    let batches = Arc::clone(batches);
+    Ahead::new(count, move |batch| batches.sequences(batch))
+}
+
 fn validation(
     config: &TrainSequenceConfig,
     dataset: &Dataset,
+    memory: &MemoryBudget,
     progress: &dyn Progress,
 ) -> Result<Option<Validation>, SequenceError> {
     if config.validation_batches == 0 {
@@ -148,7 +171,7 @@ fn validation(
         }
         Err(error) => return Err(error.into()),
     };
-    match batches(config, &split, config.batch_size, "validation") {
+    match batches(config, split, memory, "validation") {
         Ok(batches) => Ok(Some(Validation { batches, count: config.validation_batches })),
         Err(DatasetError::TooSmall { reason, .. }) => {
             progress.line(&format!("no validation: {reason}"));
@@ -161,7 +184,9 @@ fn validation(
 /// A sequence model in training.
 struct SequenceTrainee<'a, N> {
     learner: Learner<N>,
-    batches: Batches,
+    batches: Arc<Batches>,
+    /// Those of `batches`.
+    sequences: Ahead<Result<Sequences, DatasetError>>,
     validation: Option<Validation>,
     dreams: DreamStage,
     sizes: Sizes,
@@ -178,16 +203,17 @@ impl<N: SequenceNetwork> SequenceTrainee<'_, N> {
         if self.last.is_none() {
             let network = self.learner.checked_model()?;
             self.dream(&network)?;
-            self.validate(&network);
+            self.validate(&network)?;
         }
         Ok(self.last.clone().unwrap_or_default())
     }
 
-    fn validate(&mut self, network: &N) -> Vec<(String, f64)> {
-        let Some(validation) = &self.validation else { return Vec::new() };
-        let values = validation.measure(network, self.context.device);
+    fn validate(&mut self, network: &N) -> Result<Vec<(String, f64)>, TrainingError> {
+        let Some(validation) = &self.validation else { return Ok(Vec::new()) };
+        let values =
+            validation.measure(network, self.context.device).map_err(TrainingError::trainee)?;
         self.last = Some(values.clone());
-        values
+        Ok(values)
     }
 
     /// Draws the pictures of a dream: their names in TensorBoard and the pictures.
@@ -199,7 +225,7 @@ impl<N: SequenceNetwork> SequenceTrainee<'_, N> {
 
 impl<N: SequenceNetwork> Trainee for SequenceTrainee<'_, N> {
     fn step(&mut self, step: u64) -> Result<Vec<(String, f64)>, TrainingError> {
-        let sequences = self.batches.sequences(step - 1);
+        let sequences = self.sequences.get(step - 1).map_err(TrainingError::trainee)?;
         let batches = &self.batches;
         let losses =
             |network: &N, device: &Device| network.losses(&batches.tensors(&sequences, device));
@@ -223,6 +249,6 @@ impl<N: SequenceNetwork> Trainee for SequenceTrainee<'_, N> {
         for (name, picture) in self.dream(&network)? {
             metrics.image(step, name, picture.size, &picture.png)?;
         }
-        Ok(self.validate(&network))
+        self.validate(&network)
     }
 }

@@ -41,6 +41,11 @@ pub struct TrainSequenceConfig {
     /// Whether to predict the difference between the next latent and the one seen, or the next
     /// latent itself. Default false.
     pub difference_targets: bool,
+    /// Bytes of rollouts that are kept in memory; the others are read each time they are visited.
+    /// Default 2 GB. The results do not depend on it.
+    pub memory_bytes: u64,
+    /// Threads that read rollouts. Default 2. The results do not depend on it.
+    pub reader_threads: usize,
     /// What weights, batches and noise derive from. Default 0.
     pub seed: u64,
 }
@@ -64,6 +69,8 @@ impl Default for TrainSequenceConfig {
             sequence_length: 32,
             sample_observations: true,
             difference_targets: false,
+            memory_bytes: 2_000_000_000,
+            reader_threads: 2,
             seed: 0,
         }
     }

@@ -2,6 +2,7 @@
 
 use burn::tensor::Device;
 use ndarray::Array1;
+use rl755_data::DatasetError;
 
 use crate::{SequenceNetwork, batches::Batches};
 
@@ -16,15 +17,18 @@ pub(crate) struct Validation {
 impl Validation {
     /// `validation_loss` of `network`, without dropout, and `validation_baseline`, the loss of
     /// repeating the last latent.
+    ///
+    /// # Errors
+    /// When a rollout is damaged or cannot be read.
     pub(crate) fn measure<N: SequenceNetwork>(
         &self,
         network: &N,
         device: &Device,
-    ) -> Vec<(String, f64)> {
+    ) -> Result<Vec<(String, f64)>, DatasetError> {
         let mut loss = 0.0;
         let mut changes: Option<Array1<f64>> = None;
         for step in 0..self.count {
-            let sequences = self.batches.sequences(step);
+            let sequences = self.batches.sequences(step)?;
             let losses = network.losses(&self.batches.tensors(&sequences, device));
             loss += f64::from(losses.total.into_scalar::<f32>()) / self.count as f64;
             let more = sequences.squared_changes() / self.count as f64;
@@ -34,6 +38,6 @@ impl Validation {
         if let Some(baseline) = changes.and_then(|c| N::baseline(&c.to_vec())) {
             metrics.push(("validation_baseline".to_owned(), baseline));
         }
-        metrics
+        Ok(metrics)
     }
 }

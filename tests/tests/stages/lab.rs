@@ -24,7 +24,7 @@ pub(crate) const STAGES: [(&str, &str); 8] = [
         "train-encoder",
         "--model vae-64 --rollouts-dataset dataset --model-dir encoder --train-steps 9 \
          --save-every-n-steps 3 --log-every-n-steps 2 --batch-size 4 --representation-size 8 \
-         --obs-sampled-per-rollout 5 --shuffle-buffer 10 --resume",
+         --obs-sampled-per-rollout 5 --shuffle-buffer 1MB --resume",
     ),
     ("encode", "--model encoder --rollouts-dataset dataset --out-dir encoded --num-sub-shards 3"),
     (

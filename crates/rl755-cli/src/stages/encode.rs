@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
-use rl755_data::Dataset;
+use rl755_data::{Dataset, DatasetRegistry};
 use rl755_encoder::{EncodeConfig, StageContext, encode};
 use rl755_run::Outcome;
 
 use crate::{
-    Desk, Plugins, Stage, dataset_flags::check_environment, device::DeviceFlags, flag_values::count,
+    Desk, Plugins, Stage, dataset_flags::DatasetFlags, device::DeviceFlags, flag_values::count,
 };
 
 /// Turn rollouts of frames into rollouts of latents, sharded over GPUs and jobs
@@ -25,18 +25,14 @@ pub struct Encode {
     /// Its checkpoint of that number [default: the last of a finished training]
     #[arg(long, value_name = "N")]
     checkpoint: Option<u64>,
-    /// The packed rollouts: a directory that rl755-pack wrote
-    #[arg(long, value_name = "DIR")]
-    rollouts_dataset: PathBuf,
-    /// The environment that the rollouts must come from, if given
-    #[arg(long, value_name = "ID")]
-    environment: Option<String>,
+    #[command(flatten)]
+    dataset: DatasetFlags,
     /// The split to encode; `all` keeps the splits
     #[arg(long, default_value = "all", value_name = "NAME")]
     split: String,
-    /// Where the encoded rollouts go
+    /// Where the encoded rollouts go [default: where the environment's EncodedRollouts are]
     #[arg(long, value_name = "DIR")]
-    out_dir: PathBuf,
+    out_dir: Option<PathBuf>,
     /// What the shards are called: NAME.tfrecord-00003-of-00074
     #[arg(long, default_value = "encoded", value_name = "NAME")]
     out_name: String,
@@ -69,17 +65,24 @@ impl Stage for Encode {
                 self.num_outer_shards - 1
             );
         }
-        check_environment(&self.rollouts_dataset, self.environment.as_deref())?;
+        let dataset = self.dataset.find(plugins)?;
         if let Some(index) = self.gpu_index {
             self.device.select_gpu(index)?;
         }
+        let out_dir = match self.out_dir {
+            Some(out_dir) => out_dir,
+            None => {
+                let environment = Dataset::open(&dataset)?.manifest().environment.id.clone();
+                self.dataset.place(plugins, DatasetRegistry::ENCODED, &environment)?
+            }
+        };
         let device = self.device.open()?;
         let config = EncodeConfig {
             model_dir: self.model,
             checkpoint: self.checkpoint,
-            dataset: self.rollouts_dataset,
+            dataset,
             split: self.split,
-            out_dir: self.out_dir,
+            out_dir,
             out_name: self.out_name,
             num_outer_shards: self.num_outer_shards,
             outer_shard_index: self.outer_shard_index,

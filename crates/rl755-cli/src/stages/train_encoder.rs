@@ -8,8 +8,12 @@ use rl755_nn::OptimizerConfig;
 use rl755_run::Outcome;
 
 use crate::{
-    Desk, Plugins, Stage, dataset_flags::check_environment, device::DeviceFlags,
-    flag_values::count, stage::WITH_RESUME, training_flags::TrainingFlags,
+    Desk, Plugins, Stage,
+    dataset_flags::DatasetFlags,
+    device::DeviceFlags,
+    flag_values::{bytes, count, threads},
+    stage::WITH_RESUME,
+    training_flags::TrainingFlags,
 };
 
 /// Train an observation encoder, such as a VAE, on single frames of rollouts
@@ -19,12 +23,8 @@ pub struct TrainEncoder {
     /// latent_size, channels, beta and free_nats, or `identity` (vectors as they are)
     #[arg(long, default_value = "vae-64", value_name = "NAME")]
     model: String,
-    /// The packed rollouts: a directory that rl755-pack wrote
-    #[arg(long, value_name = "DIR")]
-    rollouts_dataset: PathBuf,
-    /// The environment that the rollouts must come from, if given
-    #[arg(long, value_name = "ID")]
-    environment: Option<String>,
+    #[command(flatten)]
+    dataset: DatasetFlags,
     /// The split to train on
     #[arg(long, default_value = "train", value_name = "NAME")]
     split: String,
@@ -37,9 +37,13 @@ pub struct TrainEncoder {
     /// Random observations taken each time a rollout is read
     #[arg(long, default_value_t = 100, value_name = "N", value_parser = count)]
     obs_sampled_per_rollout: usize,
-    /// Observations that are shuffled together
-    #[arg(long, default_value_t = 1000, value_name = "N", value_parser = count)]
-    shuffle_buffer: usize,
+    /// How much of observations, as they are stored, is shuffled together; twice that is held in
+    /// memory, as the next part is read ahead
+    #[arg(long, default_value = "64MB", value_name = "SIZE", value_parser = bytes)]
+    shuffle_buffer: u64,
+    /// Threads that read rollouts
+    #[arg(long, default_value_t = 2, value_name = "N", value_parser = threads)]
+    reader_threads: usize,
     #[command(flatten)]
     training: TrainingFlags,
     #[command(flatten)]
@@ -52,7 +56,7 @@ impl Stage for TrainEncoder {
     const INTERRUPTED: &'static str = WITH_RESUME;
 
     fn run(self, plugins: &Plugins, desk: &Desk) -> anyhow::Result<Outcome> {
-        check_environment(&self.rollouts_dataset, self.environment.as_deref())?;
+        let dataset = self.dataset.find(plugins)?;
         let device = self.device.open()?;
         let mut model_config = self.training.model_config.clone();
         let defaults = plugins.encoders.default_config(&self.model)?;
@@ -69,13 +73,14 @@ impl Stage for TrainEncoder {
         let config = TrainEncoderConfig {
             model: self.model,
             model_config,
-            dataset: self.rollouts_dataset,
+            dataset,
             split: self.split,
             optimizer: self.training.optimizer(OptimizerConfig::default()),
             training: self.training.training(),
             batch_size: self.batch_size,
             obs_sampled_per_rollout: self.obs_sampled_per_rollout,
-            shuffle_buffer: self.shuffle_buffer,
+            shuffle_buffer_bytes: self.shuffle_buffer,
+            reader_threads: self.reader_threads,
             seed: self.training.seed,
             ..TrainEncoderConfig::default()
         };

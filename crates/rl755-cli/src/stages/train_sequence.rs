@@ -11,8 +11,12 @@ use rl755_run::Outcome;
 use rl755_sequence::{DecodeLatents, StageContext, TrainSequenceConfig};
 
 use crate::{
-    Desk, Plugins, Stage, dataset_flags::check_environment, device::DeviceFlags,
-    flag_values::count, stage::WITH_RESUME, training_flags::TrainingFlags,
+    Desk, Plugins, Stage,
+    dataset_flags::DatasetFlags,
+    device::DeviceFlags,
+    flag_values::{bytes, count, threads},
+    stage::WITH_RESUME,
+    training_flags::TrainingFlags,
 };
 
 /// Train a model that predicts the next latent from the latents and actions so far
@@ -23,12 +27,8 @@ pub struct TrainSequence {
     /// context_slide), or `null` (no memory)
     #[arg(long, default_value = "mdn-rnn", value_name = "NAME")]
     model: String,
-    /// The encoded rollouts: a directory that rl755-encode wrote
-    #[arg(long, value_name = "DIR")]
-    rollouts_dataset: PathBuf,
-    /// The environment that the rollouts must come from, if given
-    #[arg(long, value_name = "ID")]
-    environment: Option<String>,
+    #[command(flatten)]
+    dataset: DatasetFlags,
     /// The encoder that made the latents, so that pictures show dreams as frames
     #[arg(long, value_name = "DIR")]
     encoder: Option<PathBuf>,
@@ -49,6 +49,12 @@ pub struct TrainSequence {
     #[arg(long, default_value_t = false, action = clap::ArgAction::Set, num_args = 0..=1,
           default_missing_value = "true", value_name = "BOOL")]
     difference_targets: bool,
+    /// How much of rollouts is kept in memory; the others are read each time they are visited
+    #[arg(long, default_value = "2GB", value_name = "SIZE", value_parser = bytes)]
+    rollout_memory: u64,
+    /// Threads that read rollouts
+    #[arg(long, default_value_t = 2, value_name = "N", value_parser = threads)]
+    reader_threads: usize,
     #[command(flatten)]
     training: TrainingFlags,
     #[command(flatten)]
@@ -61,14 +67,14 @@ impl Stage for TrainSequence {
     const INTERRUPTED: &'static str = WITH_RESUME;
 
     fn run(self, plugins: &Plugins, desk: &Desk) -> anyhow::Result<Outcome> {
-        check_environment(&self.rollouts_dataset, self.environment.as_deref())?;
+        let dataset = self.dataset.find(plugins)?;
         let device = self.device.open()?;
         let encoder = self
             .encoder
             .as_ref()
             .map(|run| {
                 // Only the encoder that made the latents can show them.
-                let dataset = Dataset::open(&self.rollouts_dataset)?;
+                let dataset = Dataset::open(&dataset)?;
                 dataset.expect_encoded()?;
                 let made = dataset.manifest().encoder.as_ref().map(EncoderSource::identity);
                 let checkpoint = made.map(|made| encoder_checkpoint(run, &made)).transpose()?;
@@ -80,7 +86,7 @@ impl Stage for TrainSequence {
         let config = TrainSequenceConfig {
             model: self.model,
             model_config: self.training.model_config.clone(),
-            dataset: self.rollouts_dataset,
+            dataset,
             split: self.split,
             optimizer: Some(self.training.optimizer(defaults)),
             training: self.training.training(),
@@ -88,6 +94,8 @@ impl Stage for TrainSequence {
             sequence_length: self.sequence_length,
             sample_observations: self.sample_observations,
             difference_targets: self.difference_targets,
+            memory_bytes: self.rollout_memory,
+            reader_threads: self.reader_threads,
             seed: self.training.seed,
             ..TrainSequenceConfig::default()
         };

@@ -14,7 +14,7 @@ fn encoder_run(path: &Path, checkpoints: &[(u64, &str)]) {
         "observation_space": { "kind": "box", "low": [-1.0], "high": [1.0] },
         "split": "train", "validation_split": "validation", "validation_observations": 0,
         "optimizer": defaults.optimizer, "training": defaults.training,
-        "batch_size": 1, "obs_sampled_per_rollout": 1, "shuffle_buffer": 1,
+        "batch_size": 1, "obs_sampled_per_rollout": 1, "shuffle_buffer_bytes": 1,
     });
     let manifest = Manifest::begin("train-encoder", "identity", 0, config, vec![]);
     let mut run = RunDir::begin(path, manifest, false).unwrap();

@@ -109,7 +109,7 @@ impl Place {
             training: TrainingConfig { train_steps, save_every_n_steps: 2, log_every_n_steps: 1 },
             batch_size: 8,
             obs_sampled_per_rollout: 4,
-            shuffle_buffer: 12,
+            shuffle_buffer_bytes: 10_000,
             seed: 3,
             ..TrainEncoderConfig::default()
         }

@@ -185,7 +185,7 @@ fn rollouts_that_are_too_short_are_left_out_and_counted() {
     assert_eq!(outcome, Outcome::Complete);
     assert!(logged(&run, "validation_loss").is_empty());
     let said = said.0.lock().unwrap().join("\n");
-    assert!(said.contains("3 rollouts are left out: they are shorter than 9 steps"), "{said}");
+    assert!(said.contains("3 of 6 rollouts are left out: they are shorter than 9 steps"), "{said}");
     assert!(said.contains("no validation: "), "{said}");
 }
 
