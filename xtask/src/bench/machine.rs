@@ -10,6 +10,9 @@ use std::{
 use super::rates::Usage;
 use crate::workspace;
 
+/// Cores that others may use without shifting the figures much.
+const NOTICEABLE: f64 = 0.1;
+
 /// The processor, the cores that we may use, and the operating system.
 pub(crate) fn description() -> String {
     let model = fs::read_to_string("/proc/cpuinfo").ok().and_then(|text| cpu_model(&text));
@@ -92,6 +95,20 @@ fn core_list(list: &str) -> Option<Vec<usize>> {
         cores.extend(first.parse::<usize>().ok()?..=last.parse().ok()?);
     }
     Some(cores)
+}
+
+/// How many cores others kept busy, round by round, in a line; nothing where that is not known.
+pub(crate) fn others(rounds: &[f64]) -> String {
+    if rounds.is_empty() {
+        return String::new();
+    }
+    let cores = rounds.iter().sum::<f64>() / rounds.len() as f64;
+    let warning = if cores < NOTICEABLE {
+        ""
+    } else {
+        ": **rates are too low,\nand two cores cannot be compared with one**"
+    };
+    format!("Other programs kept {cores:.1} cores busy meanwhile{warning}.\n")
 }
 
 /// The commit that is checked out, abbreviated.

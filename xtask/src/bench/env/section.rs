@@ -14,8 +14,6 @@ const LEAST_OVER_ENVPOOL: f64 = 10.0;
 const LEAST_OVER_ONE_CORE: f64 = 1.9;
 /// Most bytes per environment.
 const MOST_BYTES: u64 = 1_000_000;
-/// Cores that others may use without shifting the figures much.
-const NOTICEABLE: f64 = 0.1;
 
 /// What was measured so far.
 #[derive(Debug)]
@@ -147,23 +145,9 @@ impl Section {
             gymnasium = python::GYMNASIUM.version("gymnasium"),
             pygame = python::GYMNASIUM.version("pygame"),
             box2d = python::GYMNASIUM.version("box2d"),
-            others = self.others(),
+            others = machine::others(&self.others),
             rounds = self.rounds,
         )
-    }
-
-    /// How much of the machine others had, in a line.
-    fn others(&self) -> String {
-        if self.others.is_empty() {
-            return String::new();
-        }
-        let cores = self.others.iter().sum::<f64>() / self.others.len() as f64;
-        let warning = if cores < NOTICEABLE {
-            ""
-        } else {
-            ": **steps/s are too low,\nand two cores cannot be compared with one**"
-        };
-        format!("Other programs kept {cores:.1} cores busy meanwhile{warning}.\n")
     }
 }
 
