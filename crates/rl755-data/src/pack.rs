@@ -2,7 +2,7 @@
 
 mod collected;
 mod original_files;
-mod written_shards;
+mod progress_log;
 
 use std::{
     fs, io,
@@ -17,7 +17,7 @@ use rl755_run::{
 };
 use serde::{Deserialize, Serialize};
 
-use self::{collected::Collected, original_files::OriginalFiles, written_shards::WrittenShards};
+use self::{collected::Collected, original_files::OriginalFiles, progress_log::ProgressLog};
 use crate::{
     Dataset, DatasetManifest, EncoderSource, FrameFormat, MANIFEST_FORMAT, MANIFEST_NAME,
     SchemaError, ShardEntry, ShardWriter,
@@ -263,14 +263,13 @@ pub fn pack(
     AtomicFile::clear_temporaries(&config.out_dir, mine).map_err(io_error(&config.out_dir))?;
 
     let mut manifest = plan(config, &checked);
-    let written =
-        WrittenShards::of(&config.out_dir, &manifest).map_err(io_error(&config.out_dir))?;
+    let log = ProgressLog::of(&config.out_dir, &manifest).map_err(io_error(&config.out_dir))?;
     let chunks = chunks(&checked.sound, &manifest, config.rollouts_per_tfrecord_file);
     let count = chunks.len();
     let shards: Vec<(ShardEntry, bool)> = pool.install(|| {
         let write = |(index, rollouts): (usize, &[InputRollout])| {
             let name = shard_name(&config.out_name, index, count);
-            if let Some(entry) = written.kept(&name) {
+            if let Some(entry) = log.kept(&name) {
                 meter.add(rollouts.len() as u64);
                 return Ok((entry, false));
             }
@@ -283,7 +282,7 @@ pub fn pack(
                 Ok(record)
             };
             let entry = write_shard(&config.out_dir, &name, rollouts, record)?;
-            written.add(entry.clone()).map_err(io_error(&config.out_dir))?;
+            log.add(&entry).map_err(io_error(&config.out_dir))?;
             Ok((entry, true))
         };
         chunks.into_par_iter().enumerate().map(write).collect::<Result<_, PackError>>()
