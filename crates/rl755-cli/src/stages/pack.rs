@@ -26,10 +26,10 @@ pub struct Pack {
     #[arg(long, value_name = "PATTERN", requires = "environment")]
     tfrecords: Option<String>,
     /// The environment that the TFRecords are of, which they do not say
-    #[arg(long, value_name = "ID", requires = "tfrecords")]
+    #[arg(long, value_name = "ID", conflicts_with = "rollout_dir")]
     environment: Option<String>,
     /// How the frames of the TFRecords are stored anew: `png`, or `tensor` as they are [default: png]
-    #[arg(long, value_name = "FORMAT", value_parser = frame_format, requires = "tfrecords")]
+    #[arg(long, value_name = "FORMAT", value_parser = frame_format, conflicts_with = "rollout_dir")]
     frame_format: Option<FrameFormat>,
     /// Where the dataset goes
     #[arg(long, value_name = "DIR")]
