@@ -14,7 +14,7 @@ use crate::{
     dataset::parse_manifest,
     encoded_part::parse_part,
     example::{Example, FeatureView},
-    original::UNKNOWN_ENVIRONMENT,
+    original::is_unknown,
     proto::{Feature, Kind, SequenceExample},
     record::RecordReader,
     session::parse_session,
@@ -174,7 +174,7 @@ fn rollout_agrees(record: &[u8]) {
     let encoded = EncodedRollout::from_record(record);
     if let Ok(checked) = check_record(record) {
         let environment = &checked.head.environment;
-        if environment.id == UNKNOWN_ENVIRONMENT {
+        if is_unknown(environment) {
             let original = OriginalRollout::parse(record).expect("it is sound");
             return read_back(original.rollout(environment));
         }

@@ -31,7 +31,7 @@ use ndarray::Array2;
 use rl755_env::{EnvSpec, ObservationBuffer, Space};
 use rl755_run::Digest;
 
-pub(crate) use self::check::{UNKNOWN_ENVIRONMENT, check};
+pub(crate) use self::check::{check, is_unknown};
 use self::sequences::{Actions, Observations, Rows, required, shape, steps_of_first_episode};
 use crate::{
     EncodedRollout, FrameShape, Rollout, SchemaError,

@@ -209,4 +209,9 @@ fn what_does_not_fit_is_told() {
     let rollouts = directory.path().join("rollouts");
     collect_all(&support::config(&rollouts));
     check(&config(rollouts.to_str().unwrap(), &data), "a rollout of this program's own schema");
+    // Theirs, given as ours.
+    let mut bytes = Vec::new();
+    write_record(&mut bytes, &raw(1)).unwrap();
+    fs::write(rollouts.join("rollout-0001-000000.tfrecord"), bytes).unwrap();
+    check(&pack_config(&rollouts, &data), "it is a file of the original project; give it as");
 }

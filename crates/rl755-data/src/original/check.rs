@@ -8,8 +8,14 @@ use crate::{
     example::Example, schema::Head,
 };
 
-/// The environment of records that are only checked: they do not say which it is.
-pub(crate) const UNKNOWN_ENVIRONMENT: &str = "unknown, of the original project";
+/// What the id of the environment of records begins with that are only checked: they do not say
+/// which it is.
+const UNKNOWN: &str = "unknown, of the original project";
+
+/// Whether `environment` stands for that of a record of the original's.
+pub(crate) fn is_unknown(environment: &EnvSpec) -> bool {
+    environment.id.starts_with(UNKNOWN)
+}
 
 /// Checks a record that has no schema version as [`OriginalRollout::parse`] does. The error is
 /// `None` where other things than of the original's say that it is none of its records.
@@ -35,7 +41,7 @@ impl OriginalRollout<'_> {
         };
         let action_width = self.actions.width();
         let environment = EnvSpec {
-            id: UNKNOWN_ENVIRONMENT.to_owned(),
+            id: format!("{UNKNOWN}, with actions of {action_width}"),
             observation_space,
             action_space: unbounded(action_width),
             max_episode_steps: None,

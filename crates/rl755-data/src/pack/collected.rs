@@ -14,7 +14,7 @@ use crate::{
     DatasetManifest,
     check::{CheckedFile, check_file},
     collect::rollout_files,
-    original::UNKNOWN_ENVIRONMENT,
+    original::is_unknown,
     record::RecordPosition,
 };
 
@@ -102,7 +102,7 @@ fn judge(checked: io::Result<CheckedFile>) -> Result<(CheckedFile, EnvSpec), Str
         return Err(format!("record {record} at byte {offset}: {problem}"));
     }
     match file.environment.take() {
-        Some(environment) if environment.id == UNKNOWN_ENVIRONMENT => {
+        Some(environment) if is_unknown(&environment) => {
             Err("it is a file of the original project; give it as TFRecords".to_owned())
         }
         Some(_) if file.encoded => Err("it holds latents, not observations".to_owned()),
