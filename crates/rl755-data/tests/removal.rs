@@ -10,11 +10,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use ndarray::Array2;
 use rl755_data::{
-    CollectConfig, Dataset, Maker, Removal, RemovalError, VerifyConfig, VerifyError, VerifyReport,
-    verify,
+    CollectConfig, Dataset, EncodedPart, EncodedRollout, EncoderSource, Maker, PartConfig, Removal,
+    RemovalError, Rollout, VerifyConfig, VerifyError, VerifyReport, verify,
 };
-use rl755_run::{Interrupt, Silent};
+use rl755_run::{Interrupt, Silent, digest_bytes};
 use support::*;
 
 fn check_alone(pattern: &Path) -> VerifyReport {
@@ -72,6 +73,69 @@ fn collecting_again_collects_a_deleted_rollout_again() {
     assert_eq!(files(directory.path()).len(), before.len() - 1);
     assert_eq!(collect_all(&config).collected, 1);
     assert_eq!(files(directory.path()), before);
+}
+
+#[test]
+fn encoding_again_writes_a_deleted_shard_again() {
+    let directory = tempfile::tempdir().unwrap();
+    dataset(directory.path(), |_| {});
+    let out_dir = directory.path().join("encoded");
+    let encoder = EncoderSource {
+        name: "test".to_owned(),
+        path: "encoder".into(),
+        digest: digest_bytes(b"weights"),
+        latent_width: 1,
+    };
+    // Gives how many shards it wrote.
+    let encode = || {
+        let source = Dataset::open(&directory.path().join("data")).unwrap().split("all").unwrap();
+        let config = PartConfig {
+            out_dir: out_dir.clone(),
+            out_name: "latents".to_owned(),
+            num_outer_shards: 1,
+            outer_shard_index: 0,
+            num_sub_shards: 3,
+        };
+        let mut part = EncodedPart::begin(config, source, encoder.clone()).unwrap();
+        let remaining = part.remaining();
+        for shard in &remaining {
+            let mut writer = part.writer(shard).unwrap();
+            for index in shard.rollouts.clone() {
+                writer.push(&encoded(part.source().rollout(index).unwrap(), &encoder)).unwrap();
+            }
+            part.finish_shard(shard, writer).unwrap();
+        }
+        part.finish().unwrap().unwrap();
+        remaining.len()
+    };
+    assert_eq!(encode(), 3);
+    let before = files(&out_dir);
+    damage(&out_dir.join("latents.tfrecord-00002-of-00003"));
+    let report = check_alone(&out_dir);
+    assert_eq!(report.makers(), BTreeSet::from([Maker::Encoding]));
+    report.remove_bad_files(&Removal::Delete, false).unwrap();
+    drop(report);
+    assert_eq!(files(&out_dir).len(), before.len() - 1);
+    assert_eq!(encode(), 1);
+    assert_eq!(files(&out_dir), before);
+    assert!(check(&out_dir).is_clean());
+}
+
+/// A rollout whose latents are its steps.
+fn encoded(rollout: Rollout, encoder: &EncoderSource) -> EncodedRollout {
+    let latents = Array2::from_shape_fn((rollout.steps(), 1), |(step, _)| step as f32);
+    EncodedRollout {
+        environment: rollout.environment,
+        seed: rollout.seed,
+        policy: rollout.policy,
+        encoder: encoder.digest.clone(),
+        std_devs: latents.clone(),
+        latents,
+        actions: rollout.actions,
+        rewards: rollout.rewards,
+        terminated: rollout.terminated,
+        truncated: rollout.truncated,
+    }
 }
 
 #[test]
