@@ -151,12 +151,17 @@ mod tests {
         let mut decoded = [0; 18];
         decode(SHAPE, &GOLDEN, &mut decoded).unwrap();
         assert_eq!(decoded[..], frame);
-        // The sizes of CarRacing's frames, seen in TensorFlow too.
-        let shape = FrameShape { height: 96, width: 96, channels: 3 };
-        let bytes = encode(shape, &vec![7; shape.bytes()]);
-        let head =
-            b"\x08\x04\x12\x0c\x12\x02\x08\x60\x12\x02\x08\x60\x12\x02\x08\x03\x22\x80\xd8\x01";
-        assert_eq!((bytes.len(), &bytes[..20]), (27_668, &head[..]));
+        // The beginnings of others that TensorFlow wrote: CarRacing's, and sizes of two bytes.
+        let check = |[height, width, channels]: [usize; 3], length: usize, head: &[u8]| {
+            let shape = FrameShape { height, width, channels };
+            let bytes = encode(shape, &vec![7; shape.bytes()]);
+            assert_eq!((bytes.len(), &bytes[..head.len()]), (length, head));
+        };
+        let car =
+            b"\x08\x04\x12\x0c\x12\x02\x08\x60\x12\x02\x08\x60\x12\x02\x08\x03\x22\x80\xd8\x01\x07";
+        check([96, 96, 3], 27_668, car);
+        let large = b"\x08\x04\x12\x0e\x12\x03\x08\xc8\x01\x12\x03\x08\xac\x02\x12\x02\x08\x03\x22\xa0\xfe\x0a\x07";
+        check([200, 300, 3], 180_022, large);
     }
 
     #[test]
