@@ -74,7 +74,7 @@ fn finding(shard: &[u8], edit: impl FnOnce(&mut SequenceExample)) -> String {
     write_record(&mut bytes, &example.encode_to_vec()).unwrap();
     write_record(&mut bytes, &records[1]).unwrap();
     fs::write(directory.path().join("a.tfrecord"), bytes).unwrap();
-    let report = check(&directory.path().join("a.tfrecord"));
+    let report = check(directory.path().join("a.tfrecord"));
     assert_eq!((report.records, report.problems.len()), (3, 1), "{report:?}");
     let offset = records[1].len() as u64 + 16;
     assert_eq!(report.problems[0].place, Some((1, offset)));
@@ -182,7 +182,7 @@ fn files_are_compared_with_the_manifest_beside_them() {
         assert!(!report.is_mostly_bad() && report.files == 3);
     }
     // One that was not asked for is not missed.
-    assert!(check(&data.join("stripes.tfrecord-0000[12]-*")).is_clean());
+    assert!(check(data.join("stripes.tfrecord-0000[12]-*")).is_clean());
     fs::write(data.join("dataset.json"), "{").unwrap();
     assert!(matches!(check(&data).problems[..], [ref p] if matches!(p.fault, Fault::Manifest(_))));
 }
