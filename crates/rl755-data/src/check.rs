@@ -135,11 +135,6 @@ pub(crate) struct CheckedFile {
     pub(crate) problems: Vec<(u64, u64, RecordProblem)>,
 }
 
-/// Reads the file at `path` and checks all its records.
-pub(crate) fn check_file(path: &Path) -> io::Result<CheckedFile> {
-    FileChecker::default().check(path, |_| Ok(()), |_, _| ())
-}
-
 /// Checks files one after another, with the same memory.
 #[derive(Debug, Default)]
 pub(crate) struct FileChecker {

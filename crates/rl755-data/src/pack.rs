@@ -219,10 +219,11 @@ fn io_error(path: &Path) -> impl FnOnce(io::Error) -> PackError {
 
 /// Packs rollouts into a dataset.
 ///
-/// Every rollout is checked before anything is written, and a shard has its name only after it was
-/// read again. The dataset depends on the rollouts and the config alone. Shards that an earlier
-/// call with the same rollouts and config wrote are kept, if they still have their bytes; shards of
-/// an older dataset of the same name are removed when the new one is complete.
+/// Every rollout is checked, and its frames decoded, before anything is written; a shard has its
+/// name only after it was read again. The dataset depends on the rollouts and the config alone.
+/// Shards that an earlier call with the same rollouts and config wrote are kept, if they still have
+/// their bytes; shards of an older dataset of the same name are removed when the new one is
+/// complete.
 ///
 /// # Errors
 /// When the config makes no sense, there are no rollouts or damaged ones, or the directory cannot

@@ -10,9 +10,9 @@ use std::{
 
 use rl755_data::{
     CollectConfig, Dataset, DatasetError, OnCorrupt, PackConfig, PackError, PackInput, Rollout,
-    pack,
+    pack, record::RecordReader,
 };
-use rl755_run::{Interrupt, RunLock, Silent};
+use rl755_run::{Interrupt, RunLock, Silent, write_record};
 use support::*;
 
 fn try_pack(config: &PackConfig) -> Result<(), PackError> {
@@ -158,6 +158,28 @@ fn damaged_rollouts_are_named_and_left_out_only_on_request() {
     let report = pack_all(&PackConfig { on_corrupt: OnCorrupt::Skip, ..config });
     assert_eq!((report.dataset.len(), report.skipped.len()), (4, 2));
     assert_eq!(report.skipped[0].path, damaged);
+}
+
+#[test]
+fn a_picture_that_cannot_be_decoded_is_found_whatever_surrounds_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let rollouts = directory.path().join("rollouts");
+    collect_all(&config(&rollouts));
+    let path = rollouts.join("rollout-0000-000003.tfrecord");
+    let bytes = fs::read(&path).unwrap();
+    let mut reader = RecordReader::new(&bytes[..]);
+    let mut record = reader.next_record().unwrap().unwrap().to_vec();
+    let pixels = record.windows(4).position(|bytes| bytes == b"IDAT").unwrap() + 4;
+    record[pixels + 8] ^= 1;
+    let mut framed = Vec::new();
+    write_record(&mut framed, &record).unwrap();
+    fs::write(&path, framed).unwrap();
+    let config = pack_config(&rollouts, &directory.path().join("data"));
+    let error = try_pack(&config).unwrap_err().to_string();
+    assert!(
+        error.contains("000003.tfrecord: record 0 at byte 0: `observations` of step 0"),
+        "{error}"
+    );
 }
 
 #[test]

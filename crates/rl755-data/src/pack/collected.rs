@@ -11,8 +11,8 @@ use rl755_run::{Interrupt, digest_bytes};
 
 use super::{Checked, CorruptRollout, InputRollout, Meter, PackError, Source, digest_of, io_error};
 use crate::{
-    DatasetManifest,
-    check::{CheckedFile, check_file},
+    DatasetManifest, FrameCheck,
+    check::{CheckedFile, FileChecker},
     collect::rollout_files,
     original::is_unknown,
     record::RecordPosition,
@@ -39,15 +39,18 @@ impl Source for Collected {
     }
 
     fn check(&self, meter: &Meter<'_>, interrupt: &Interrupt) -> Result<Checked, PackError> {
-        let check = |path: &PathBuf| {
+        // Frames are decoded: a picture that cannot be would end a training days later.
+        let checker = || FileChecker::new(FrameCheck::Pixels);
+        let check = |checker: &mut FileChecker, path: &PathBuf| {
             if interrupt.is_raised() {
                 return Err(PackError::Interrupted);
             }
-            let checked = check_file(path);
+            let checked = checker.check(path, |_| Ok(()), |_, _| ());
             meter.add(1);
             Ok(checked)
         };
-        let checked: Vec<_> = self.files.par_iter().map(check).collect::<Result<_, _>>()?;
+        let files = self.files.par_iter();
+        let checked: Vec<_> = files.map_init(checker, check).collect::<Result<_, _>>()?;
         let mut sound = Vec::new();
         let mut corrupt = Vec::new();
         let mut first: Option<(PathBuf, EnvSpec)> = None;
