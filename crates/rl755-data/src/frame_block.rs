@@ -24,6 +24,10 @@ use crate::{
 /// order.
 const BYTES_PER_OBSERVATION: u64 = (size_of::<usize>() + size_of::<u32>()) as u64;
 
+/// Bytes beside its observations' that a block holds for a rollout: a [`Sample`], twice while the
+/// samples are put in order.
+const BYTES_PER_ROLLOUT: u64 = 128;
+
 /// What blocks are made from.
 #[derive(Debug)]
 pub(crate) struct BlockSource {
@@ -91,7 +95,9 @@ impl BlockSource {
             Some(_) => mean_bytes_per_step(&split),
             None => (space.width() * size_of::<f32>()) as u64,
         };
-        let expected = per_rollout.saturating_mul(stored + BYTES_PER_OBSERVATION);
+        let expected = per_rollout
+            .saturating_mul(stored + BYTES_PER_OBSERVATION)
+            .saturating_add(BYTES_PER_ROLLOUT);
         let buffer = config.shuffle_buffer_bytes;
         if expected > buffer {
             return Err(too_small(format!(
@@ -165,7 +171,7 @@ impl BlockSource {
         let raw = RawRecord::parse(record)?;
         check_environment(&raw.parsed.head.environment, self.split.dataset().manifest())?;
         self.split.check_steps(index, raw.parsed.head.steps)?;
-        let overhead = chosen.len() as u64 * BYTES_PER_OBSERVATION;
+        let overhead = chosen.len() as u64 * BYTES_PER_OBSERVATION + BYTES_PER_ROLLOUT;
         let has_room = |bytes: usize| budget.is_none_or(|b| b.take(bytes as u64 + overhead));
         if self.frame_shape.is_none() {
             let (rows, width) = (raw.vectors()?, self.vector_width);

@@ -66,7 +66,7 @@ pub enum Observations {
 ///
 /// ```text
 /// 2 · shuffle_buffer_bytes
-/// + reader_threads · (the longest record + 16 bytes for each of its steps)
+/// + (reader_threads + 1) · (2 · the longest record + 24 bytes for each of its steps)
 /// + 24 bytes for each rollout of the dataset: where it lies, and the order of visits
 /// ```
 ///

@@ -52,8 +52,13 @@ pub struct Windows {
 /// likely as another. Rollouts shorter than a window are left out.
 ///
 /// Rollouts are kept in memory from their first visit on, as far as the budget has room for them;
-/// the others are read at each visit. Beside the budget, a sampler holds at most a record and a
-/// rollout for each reader thread, 24 bytes for each rollout of the dataset, and the batch.
+/// the others are read at each visit. Beside the budget, a sampler holds at most
+///
+/// ```text
+/// reader_threads · (the longest record + its rollout)
+/// + 24 bytes for each rollout of the dataset
+/// + the batch, twice while it is put together
+/// ```
 #[derive(Debug)]
 pub struct WindowSampler {
     split: Split,

@@ -33,7 +33,7 @@ fn buffer(directory: &Path, rollouts: u64, observations: u64) -> u64 {
         taken
     });
     let (bytes, steps) = shards.fold((0, 0), |(b, s), shard| (b + shard.bytes, s + shard.steps()));
-    rollouts * observations * (bytes.div_ceil(steps) + 12) * 10 / 9 + 10
+    rollouts * (observations * (bytes.div_ceil(steps) + 12) + 128) * 10 / 9 + 10
 }
 
 /// Every frame of the train split, with its rollout and step.
