@@ -9,13 +9,11 @@ use super::summary::Sums;
 const BINS: usize = 16;
 /// The most indices that are counted one by one.
 const MAX_INDICES: usize = 1024;
-/// What an element without bounds is counted between.
-const UNBOUNDED: f32 = 10.0;
-
 /// How often one element of the actions has which value.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ActionHistogram {
-    /// What is counted; an infinite bound of the space is 10 or -10 here.
+    /// The least value that is counted: the space's bound. Where the space has none, it is the
+    /// least power of two that is not below any value, with a minus.
     pub low: f32,
     /// The greatest value that is counted.
     pub high: f32,
@@ -35,13 +33,23 @@ pub struct ActionHistogram {
 /// A histogram while it is made.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Counter {
+    range: Range,
     low: f32,
     high: f32,
     counts: Vec<u64>,
     below: u64,
     above: u64,
     sums: Sums,
-    discrete: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Range {
+    /// Bars for whole numbers.
+    Discrete,
+    /// Bars between the space's bounds.
+    Bounded,
+    /// Bars between a power of two and its opposite, which become twice as wide where they must.
+    Growing,
 }
 
 impl Counter {
@@ -50,44 +58,60 @@ impl Counter {
         let discrete = matches!(space, Space::Discrete { .. });
         (0..space.width())
             .map(|element| {
-                let (low, high) = space.bounds(element);
-                let high = if discrete { high.min(MAX_INDICES as f32 - 1.0) } else { high };
-                let (low, high) = (low.max(-f32::MAX), high.min(f32::MAX));
-                let bounded =
-                    |value: f32, instead| if value.abs() == f32::MAX { instead } else { value };
-                let (low, high) = (bounded(low, -UNBOUNDED), bounded(high, UNBOUNDED));
+                let (range, low, high) = match space.bounds(element) {
+                    (low, high) if discrete => {
+                        (Range::Discrete, low, high.min(MAX_INDICES as f32 - 1.0))
+                    }
+                    (low, high) if low.is_finite() && high.is_finite() => {
+                        (Range::Bounded, low, high)
+                    }
+                    _ => (Range::Growing, -1.0, 1.0),
+                };
                 let bins = if discrete { high as usize + 1 } else { BINS };
-                Self {
-                    low,
-                    high,
-                    counts: vec![0; bins],
-                    below: 0,
-                    above: 0,
-                    sums: Sums::default(),
-                    discrete,
-                }
+                let counts = vec![0; bins];
+                Self { range, low, high, counts, below: 0, above: 0, sums: Sums::default() }
             })
             .collect()
     }
 
     pub(super) fn add(&mut self, value: f32) {
         self.sums.add(f64::from(value));
-        if value < self.low {
+        if self.range == Range::Growing {
+            self.grow_to(value.abs());
+        }
+        let [value, low, high] = [value, self.low, self.high].map(f64::from);
+        if value < low {
             self.below += 1;
-        } else if value > self.high {
+        } else if value > high {
             self.above += 1;
-        } else if self.discrete {
+        } else if self.range == Range::Discrete {
             self.counts[value as usize] += 1;
         } else {
-            let part = f64::from(value - self.low) / f64::from(self.high - self.low);
-            // The greatest value belongs to the last bar; where low is high, part is NaN and 0.
-            let bin = (part * BINS as f64) as usize;
+            // The greatest value belongs to the last bar; where low is high, this is NaN and bar 0.
+            let bin = ((value - low) / (high - low) * BINS as f64) as usize;
             self.counts[bin.min(BINS - 1)] += 1;
         }
     }
 
-    pub(super) fn append(&mut self, later: &Self) {
-        for (count, more) in self.counts.iter_mut().zip(&later.counts) {
+    /// Makes the bars twice as wide until they hold `size`, or as far as floats go.
+    fn grow_to(&mut self, size: f32) {
+        while self.high < size && (self.high * 2.0).is_finite() {
+            let mut counts = vec![0; BINS];
+            for (i, pair) in self.counts.chunks(2).enumerate() {
+                counts[BINS / 4 + i] = pair.iter().sum();
+            }
+            self.counts = counts;
+            self.low *= 2.0;
+            self.high *= 2.0;
+        }
+    }
+
+    pub(super) fn append(&mut self, mut later: Self) {
+        if self.range == Range::Growing {
+            self.grow_to(later.high);
+            later.grow_to(self.high);
+        }
+        for (count, more) in self.counts.iter_mut().zip(later.counts) {
             *count += more;
         }
         self.below += later.below;
@@ -126,7 +150,7 @@ mod tests {
             Space::Box { low: vec![-1.0, f32::NEG_INFINITY], high: vec![1.0, f32::INFINITY] };
         let [bounded, unbounded] = &histograms(
             &space,
-            &[-1.0, -1e30, -0.875, 0.0, 0.0, 9.99, 1.0, 10.0, -1.1, 11.0, 1.1, 1e38],
+            &[-1.0, -5.0, -0.875, 0.0, 0.0, 6.0, 1.0, 1.0, -1.1, 0.5, 1.1, -0.5],
         )[..] else {
             panic!("two elements")
         };
@@ -135,9 +159,29 @@ mod tests {
         (counts[0], counts[1], counts[8], counts[15]) = (1, 1, 1, 1);
         assert_eq!(bounded.counts, counts);
         assert_eq!((bounded.below, bounded.above), (1, 1));
-        assert_eq!((unbounded.low, unbounded.high), (-10.0, 10.0));
-        assert_eq!((unbounded.below, unbounded.above), (1, 2));
-        assert_eq!(unbounded.counts.iter().sum::<u64>(), 3);
+        assert_eq!((unbounded.low, unbounded.high), (-8.0, 8.0));
+        let mut counts = [0; BINS];
+        (counts[3], counts[7], counts[8], counts[9], counts[14]) = (1, 1, 2, 1, 1);
+        assert_eq!(unbounded.counts, counts);
+        let huge = &histograms(&space, &[0.0, f32::MAX, 0.0, -f32::MAX])[1];
+        assert_eq!((huge.high, huge.below, huge.above), (2_f32.powi(127), 1, 1));
+    }
+
+    #[test]
+    fn parts_of_different_ranges_are_added_up() {
+        let space = Space::Box { low: vec![f32::NEG_INFINITY], high: vec![f32::INFINITY] };
+        let values = [0.3, -0.7, 5.0, 0.1, -3.0, 40.0, 2.5];
+        let count = |values: &[f32]| {
+            let mut counter = Counter::all_of(&space).remove(0);
+            values.iter().for_each(|&value| counter.add(value));
+            counter
+        };
+        for cut in 0..values.len() {
+            let mut parts = count(&values[..cut]);
+            parts.append(count(&values[cut..]));
+            let (parts, whole) = (parts.finish(), count(&values).finish());
+            assert_eq!((parts.counts, parts.high), (whole.counts, whole.high), "{cut}");
+        }
     }
 
     #[test]

@@ -127,7 +127,7 @@ impl Tally {
             for (policy, rollouts) in more.policies {
                 *group.policies.entry(policy).or_default() += rollouts;
             }
-            for (counter, more) in group.actions.iter_mut().zip(&more.actions) {
+            for (counter, more) in group.actions.iter_mut().zip(more.actions) {
                 counter.append(more);
             }
             for (sums, more) in group.latents.iter_mut().zip(more.latents) {
