@@ -9,7 +9,7 @@ use std::{
 
 use rl755_data::{
     CollectConfig, CollectReport, FrameFormat, OnCorrupt, PackConfig, PackInput, PackReport,
-    PolicyRegistry, collect, pack, VerifyConfig, VerifyReport, verify,
+    PolicyRegistry, VerifyConfig, VerifyReport, collect, pack, verify,
 };
 use rl755_env::{Env, EnvError, EnvRegistry, EnvSpec, ObservationMut, Space, Step};
 use rl755_run::{Interrupt, Progress, Silent};
