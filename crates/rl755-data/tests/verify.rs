@@ -183,6 +183,12 @@ fn files_are_compared_with_the_manifest_beside_them() {
     }
     // One that was not asked for is not missed.
     assert!(check(data.join("stripes.tfrecord-0000[12]-*")).is_clean());
+    let kept = [shard(1), shard(2)].map(|path| fs::read(&path).map(|bytes| (path, bytes)).unwrap());
+    kept.iter().for_each(|(path, _)| fs::remove_file(path).unwrap());
+    for asked_for in [&data, &pattern] {
+        assert_eq!(check(asked_for).bad_files().len(), 3, "all are missing");
+    }
+    kept.iter().for_each(|(path, bytes)| fs::write(path, bytes).unwrap());
     fs::write(data.join("dataset.json"), "{").unwrap();
     assert!(matches!(check(&data).problems[..], [ref p] if matches!(p.fault, Fault::Manifest(_))));
 }

@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    ffi::OsString,
     fs, io,
     path::{Path, PathBuf},
 };
@@ -41,22 +42,27 @@ pub(crate) fn matching_files(pattern: &str) -> Result<Vec<PathBuf>, VerifyError>
     Ok(paths.filter_map(Result::ok).filter(|p| p.is_file()).collect())
 }
 
-/// The directories of `files`, and the one that `pattern` names.
+/// The directories of `files`, and the one that `pattern` names or has its files in.
 pub(super) fn directories(files: &[PathBuf], pattern: &str) -> BTreeSet<PathBuf> {
-    let named = Some(Path::new(pattern)).filter(|path| path.is_dir());
-    let parents = files.iter().filter_map(|file| file.parent());
-    // A file without a directory in its name lies in this one.
-    let directory = |path: &Path| match path.as_os_str().is_empty() {
-        true => PathBuf::from("."),
-        false => path.to_owned(),
-    };
-    parents.chain(named).map(directory).collect()
+    let pattern = Path::new(pattern);
+    let named = if pattern.is_dir() { pattern } else { directory_of(pattern) };
+    let named = Some(named).filter(|directory| directory.is_dir());
+    files.iter().map(|file| directory_of(file)).chain(named).map(Path::to_owned).collect()
+}
+
+/// The directory of a file, which is this one where its name says none.
+pub(super) fn directory_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
 }
 
 /// What the manifests beside the files say.
 #[derive(Default)]
 pub(super) struct Listed {
-    pub(super) shards: BTreeMap<PathBuf, ShardEntry>,
+    /// By directory and name.
+    shards: BTreeMap<(PathBuf, OsString), ShardEntry>,
     pub(super) missing: Vec<PathBuf>,
     pub(super) problems: Vec<Problem>,
 }
@@ -69,7 +75,10 @@ impl Listed {
         let whole_directory = Path::new(pattern).is_dir();
         let glob = glob::Pattern::new(pattern).ok();
         let asked_for = |file: &Path| {
-            whole_directory || glob.as_ref().is_some_and(|glob| glob.matches_path(file))
+            // A pattern may leave out that it is about this directory.
+            let bare = file.strip_prefix(".").unwrap_or(file);
+            let matches = |glob: &glob::Pattern| glob.matches_path(file) || glob.matches_path(bare);
+            whole_directory || glob.as_ref().is_some_and(matches)
         };
         for directory in directories(files, pattern) {
             let path = DatasetManifest::path_in(&directory);
@@ -81,15 +90,12 @@ impl Listed {
             match manifest {
                 Ok(manifest) => {
                     for shard in manifest.shards {
-                        // As the pattern names it.
-                        let file = match directory.as_path() == Path::new(".") {
-                            true if !pattern.starts_with('.') => PathBuf::from(&shard.file),
-                            _ => directory.join(&shard.file),
-                        };
+                        let file = directory.join(&shard.file);
                         if !file.exists() && asked_for(&file) {
                             listed.missing.push(file);
                         } else {
-                            listed.shards.insert(file, shard);
+                            let name = OsString::from(&shard.file);
+                            listed.shards.insert((directory.clone(), name), shard);
                         }
                     }
                 }
@@ -100,5 +106,27 @@ impl Listed {
             }
         }
         listed
+    }
+
+    /// What is said of the file at `path`.
+    pub(super) fn entry(&self, path: &Path) -> Option<&ShardEntry> {
+        self.shards.get(&(directory_of(path).to_owned(), path.file_name()?.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_this_directory_have_one_however_they_are_named() {
+        for path in ["a", "./a", "*", "./*"] {
+            assert_eq!(directory_of(Path::new(path)), Path::new("."), "{path}");
+        }
+        assert_eq!(directory_of(Path::new("b/c/*")), Path::new("b/c"));
+        // The tests run in the crate's directory.
+        let found = directories(&["src/lib.rs".into(), "a".into()], "./none*");
+        assert_eq!(found, [".", "src"].map(PathBuf::from).into());
+        assert!(directories(&[], "none/*").is_empty());
     }
 }

@@ -250,7 +250,7 @@ pub fn verify(
     let mut report = VerifyReport { locks, ..VerifyReport::default() };
     let mut all = Tally::default();
     for (path, (checked, tally)) in files.iter().zip(checked) {
-        report.add(path, checked, listed.shards.get(path));
+        report.add(path, checked, listed.entry(path));
         all.append(tally);
     }
     report.statistics = all.finish();

@@ -9,7 +9,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{Fault, VerifyReport};
+use super::{Fault, VerifyReport, matching::directory_of};
 use crate::{DatasetManifest, dataset::parse_manifest, session::parse_rollout_name};
 
 /// What to do with bad files.
@@ -195,13 +195,6 @@ fn is_directly_in(path: &Path, directory: &Path) -> bool {
     match (fs::canonicalize(directory_of(path)), fs::canonicalize(directory)) {
         (Ok(one), Ok(other)) => one == other,
         _ => false,
-    }
-}
-
-fn directory_of(path: &Path) -> &Path {
-    match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
     }
 }
 
