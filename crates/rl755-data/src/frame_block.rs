@@ -96,7 +96,7 @@ impl BlockSource {
             None => (space.width() * size_of::<f32>()) as u64,
         };
         let expected = per_rollout
-            .saturating_mul(stored + BYTES_PER_OBSERVATION)
+            .saturating_mul(stored.saturating_add(BYTES_PER_OBSERVATION))
             .saturating_add(BYTES_PER_ROLLOUT);
         let buffer = config.shuffle_buffer_bytes;
         if expected > buffer {
@@ -107,11 +107,13 @@ impl BlockSource {
         }
         // A tenth is left for blocks that happen to have larger frames.
         let rollouts = (buffer - buffer / 10) / expected;
+        // Observations of a block are counted in 32 bits.
+        let most = (split.len() as u64).min(u64::from(u32::MAX) / per_rollout);
         Ok(Self {
             frame_shape,
             vector_width: space.width(),
             order: VisitOrder::new(split.len(), config.seed, "frame order"),
-            rollouts_per_block: rollouts.clamp(1, split.len() as u64),
+            rollouts_per_block: rollouts.min(most).max(1),
             split,
             config,
         })
@@ -300,8 +302,8 @@ fn at_step(error: SchemaError, step: u32) -> SchemaError {
 /// Bytes of the shards that have rollouts of `split`, for each step.
 fn mean_bytes_per_step(split: &Split) -> u64 {
     let shards = split.shards().iter();
-    let (bytes, steps) =
-        shards.fold((0u64, 0u64), |(b, s), shard| (b + shard.bytes, s + shard.steps()));
+    let (bytes, steps) = shards
+        .fold((0u64, 0u64), |(b, s), shard| (b.saturating_add(shard.bytes), s + shard.steps()));
     bytes.div_ceil(steps.max(1))
 }
 

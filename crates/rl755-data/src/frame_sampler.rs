@@ -200,7 +200,8 @@ impl FrameSampler {
         let reading = ahead.unwrap_or_else(|| BlockReading::begin(&self.source, block));
         let found = Arc::new(reading.finish()?);
         blocks.current = Some((block, Arc::clone(&found)));
-        let items = self.config().batches.map(|count| count * self.config().batch_size as u64);
+        let size = self.config().batch_size as u64;
+        let items = self.config().batches.map(|count| count.saturating_mul(size));
         if items.is_none_or(|items| (block + 1) * self.source.block_size() < items) {
             blocks.ahead = Some(BlockReading::begin(&self.source, block + 1));
         }

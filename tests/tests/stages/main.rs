@@ -10,3 +10,4 @@ mod killed;
 mod lab;
 #[cfg(feature = "tch")]
 mod libtorch;
+mod named_datasets;

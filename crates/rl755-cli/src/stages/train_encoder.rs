@@ -1,7 +1,5 @@
 //! `rl755-train-encoder`.
 
-use std::path::PathBuf;
-
 use anyhow::{Context, bail};
 use rl755_encoder::{StageContext, TrainEncoderConfig};
 use rl755_nn::OptimizerConfig;
