@@ -122,7 +122,8 @@ impl Lab {
 
     /// The digests of all files below `name` that a stage promises to make the same each time:
     /// not those with times in them (manifests of runs, TensorBoard logs), with the optimiser's state
-    /// by random ids, or with digests of these, nor hidden ones.
+    /// by random ids, or with digests of these, nor those of `parts`, which tell in which order shards
+    /// were written, nor hidden ones.
     pub(crate) fn contents(&self, name: &str) -> BTreeMap<PathBuf, Digest> {
         let mut found = BTreeMap::new();
         collect_contents(&self.path(name), Path::new(name), &mut found);
@@ -134,13 +135,14 @@ fn collect_contents(directory: &Path, name: &Path, found: &mut BTreeMap<PathBuf,
     for entry in fs::read_dir(directory).unwrap() {
         let entry = entry.unwrap();
         let (path, file) = (entry.path(), entry.file_name().into_string().unwrap());
-        let varies = ["manifest.json", "parameter_ids.json", "optimizer.burnpack", "digests.json"];
+        let varies =
+            ["manifest.json", "parameter_ids.json", "optimizer.burnpack", "digests.json", "parts"];
+        if file.starts_with("events.") || file.starts_with('.') || varies.contains(&&*file) {
+            continue;
+        }
         if path.is_dir() {
             collect_contents(&path, &name.join(&file), found);
-        } else if !file.starts_with("events.")
-            && !file.starts_with('.')
-            && !varies.contains(&&*file)
-        {
+        } else {
             found.insert(name.join(&file), digest_file(&path).unwrap());
         }
     }
