@@ -37,6 +37,7 @@ pub(crate) fn too_long(root: &Path) -> io::Result<Vec<(PathBuf, usize)>> {
 
 fn directory_is_output(root: &Path, directory: &Path) -> bool {
     ["target", "runs", "data"].iter().any(|name| directory == root.join(name))
+        || directory.ends_with("fuzz/target")
 }
 
 /// Crates in `crates` that have no README.md.
@@ -68,6 +69,7 @@ mod tests {
         write("crates/a/src/target/bad.rs", MOST_LINES + 1);
         write("crates/a/notes.md", 2 * MOST_LINES);
         write("target/debug/made.rs", 2 * MOST_LINES);
+        write("crates/a/fuzz/target/made.rs", 2 * MOST_LINES);
         let found = too_long(root.path()).unwrap();
         let bad = root.path().join("crates/a/src/target/bad.rs");
         assert_eq!(found, [(bad, MOST_LINES + 1)]);
