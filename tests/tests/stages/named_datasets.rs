@@ -36,7 +36,10 @@ fn a_dataset_is_found_by_name_and_environment() {
         "data/CartPole-v1/raw_rollouts is no",
     );
     refused(&format!("--dataset EncodedRollouts {named}"), "holds encoded rollouts");
-    refused(&format!("--dataset RawRollouts {named} --shuffle-buffer 2"), "buffer has 2");
+    refused(
+        &format!("--dataset RawRollouts {named} --model identity --shuffle-buffer 2"),
+        "buffer has 2",
+    );
     refused(&format!("--dataset RawRollouts {named} --shuffle-buffer big"), "such as 64MB");
     refused(&format!("--dataset RawRollouts {named} --reader-threads 0"), "from 1 to");
 }
