@@ -86,8 +86,8 @@ pub enum DatasetError {
         path: PathBuf,
         /// Which record, from 0.
         record: usize,
-        /// What is wrong.
-        source: SchemaError,
+        /// What is wrong; boxed, as it is much larger than other errors.
+        source: Box<SchemaError>,
     },
     /// There are too few or too short rollouts for what was asked.
     #[error("{}: {reason}", path.display())]
@@ -306,7 +306,7 @@ impl Dataset {
     /// Names the record in which something is wrong.
     pub(crate) fn schema_error(&self, index: usize, source: SchemaError) -> DatasetError {
         let (shard, record) = self.locate(index);
-        DatasetError::Schema { path: self.shard_path(shard), record, source }
+        DatasetError::Schema { path: self.shard_path(shard), record, source: Box::new(source) }
     }
 
     /// The shard of rollout `index`, and its place in that shard.
