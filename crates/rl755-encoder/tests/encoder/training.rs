@@ -17,9 +17,7 @@ fn the_loss_falls_and_the_run_says_what_came_out() {
         let lines: Vec<serde_json::Value> =
             text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         let losses: Vec<f64> = lines.iter().filter_map(|l| l["loss"].as_f64()).collect();
-        let mean = |losses: &[f64]| losses.iter().sum::<f64>() / losses.len() as f64;
         assert_eq!(losses.len(), 30);
-        assert!(mean(&losses[25..]) < 0.7 * mean(&losses[..5]), "{losses:?}");
         for name in ["reconstruction", "kl", "gradient_norm"] {
             assert!(lines[0][name].is_number(), "{name}");
         }
@@ -29,6 +27,8 @@ fn the_loss_falls_and_the_run_says_what_came_out() {
         let validated: Vec<f64> =
             lines.iter().filter_map(|l| l["validation_loss"].as_f64()).collect();
         assert_eq!(validated.len(), 15);
+        // Losses of batches differ by what is in them; these are all of the same observations.
+        assert!(validated[14] < 0.8 * validated[0], "{validated:?}");
         assert_eq!(manifest.results["validation_loss"].as_f64(), validated.last().copied());
         let picture = fs::read(run.join("reconstructions.png")).unwrap();
         assert_eq!(&picture[1..4], b"PNG");
