@@ -29,7 +29,7 @@ const MAX_INFLATION: usize = 1032;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FrameFormat {
-    /// A PNG picture, about 2.1 KB for a frame of CarRacing. The default: small, lossless, and read
+    /// A PNG picture, about 2 KB for a frame of CarRacing. The default: small, lossless, and read
     /// by everything that reads pictures.
     #[default]
     Png,

@@ -20,7 +20,7 @@ pub struct FrameSamplerConfig {
     /// Random observations taken each time a rollout is read. Default 100. A rollout that has
     /// fewer steps gives each of them at least once, and some more often.
     pub obs_sampled_per_rollout: usize,
-    /// Bytes of observations that are shuffled together, as they are stored (2.4 KB each for
+    /// Bytes of observations that are shuffled together, as they are stored (2 KB each for
     /// CarRacing's PNG frames), in whole samples of rollouts. Default 64 MB. How many rollouts
     /// these are is computed from the dataset's manifest.
     pub shuffle_buffer_bytes: u64,

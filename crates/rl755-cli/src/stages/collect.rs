@@ -38,7 +38,7 @@ pub struct Collect {
     /// What tracks, starts and actions are drawn from
     #[arg(long, default_value_t = 0, value_name = "N")]
     seed: u64,
-    /// How frames are stored: `png`, about 2.1 KB for one of CarRacing, or `tensor`, the original's
+    /// How frames are stored: `png`, about 2 KB for one of CarRacing, or `tensor`, the original's
     /// tf.io.serialize_tensor, 27.7 KB, which is quicker to read
     #[arg(long, default_value_t, value_name = "FORMAT", value_parser = frame_format)]
     frame_format: FrameFormat,

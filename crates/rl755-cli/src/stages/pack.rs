@@ -14,7 +14,7 @@ use crate::{
 /// Pack collected rollouts into sharded TFRecords and verify them
 ///
 /// Writes NAME.tfrecord-00003-of-00074 and a manifest, dataset.json. Aim for shards of 100 to 200
-/// MB; a CarRacing rollout of 1,000 steps takes about 2.5 MB. Files of the original Python project,
+/// MB; a CarRacing rollout of 1,000 steps takes about 2 MB. Files of the original Python project,
 /// raw or encoded, become a dataset too: --tfrecords 'DIR/cars.tfrecord*' --environment CarRacing-v3
 #[derive(Clone, Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("rollouts").required(true).args(["rollout_dir", "tfrecords"]))]

@@ -35,7 +35,7 @@ pub(super) fn write(
         u32::try_from(n).ok().filter(|&n| n > 0 && n <= i32::MAX as u32).ok_or_else(too_large)
     };
     let (width, height) = (size(shape.width)?.to_be_bytes(), size(shape.height)?.to_be_bytes());
-    // Frames of CarRacing take 2.1 KB.
+    // Frames of CarRacing take 2 KB.
     let mut out = Vec::with_capacity(4096);
     out.extend_from_slice(&SIGNATURE);
     chunk(&mut out, HEADER, |out| {
