@@ -10,14 +10,14 @@ use rl755_run::write_record;
 
 use crate::{
     EncodedRollout, OriginalRollout, Rollout, SchemaError, StoredRollout,
-    check::check_record,
+    collect::session::parse_session,
+    dataset::encoded_part::parse_part,
     dataset::parse_manifest,
-    encoded_part::parse_part,
-    example::{Example, FeatureView},
     original::is_unknown,
+    proto::example::{Example, FeatureView},
     proto::{Feature, Kind, SequenceExample},
     record::RecordReader,
-    session::parse_session,
+    verify::check::check_record,
 };
 
 /// Something that is read, and what holds for any input.

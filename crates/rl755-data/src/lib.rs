@@ -42,74 +42,49 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod ahead;
-mod check;
 mod collect;
 mod dataset;
-mod dataset_registry;
-mod encoded_part;
-mod encoded_record;
-mod example;
-mod frame_block;
-mod frame_format;
-mod frame_sampler;
+mod frame;
 #[cfg(any(test, fuzzing))]
 #[doc(hidden)]
 pub mod fuzzing;
-mod manifest;
 mod original;
 mod pack;
 mod partition;
-mod png_frame;
-mod policies;
-mod policy;
 pub mod proto;
-mod raw_record;
-mod reader_threads;
 pub mod record;
 mod rollout;
+mod sampling;
 mod schema;
-mod session;
-mod shard;
-mod shard_files;
-mod shard_log;
 mod statistics;
-mod tensor_proto;
 mod verify;
-mod visit_order;
-mod window_sampler;
-mod wire;
 
-pub use ahead::Ahead;
-pub use check::FrameCheck;
-pub use collect::{CollectConfig, CollectError, CollectReport, collect};
-pub use dataset::{Dataset, DatasetError, Split, train_and_validation};
-pub use dataset_registry::{DatasetNameError, DatasetRegistry};
-pub use encoded_part::{EncodedPart, PartConfig, PartError, SubShard};
-pub use frame_format::FrameFormat;
-pub use frame_sampler::{FrameSampler, FrameSamplerConfig, Observations, unit_floats};
-pub use manifest::{
-    DatasetManifest, EncoderSource, MANIFEST_FORMAT, MANIFEST_NAME, OtherDataset, ShardEntry,
+pub use collect::{
+    CollectConfig, CollectError, CollectReport, Policy, PolicyError, PolicyRegistry, collect,
 };
+pub use dataset::{
+    Dataset, DatasetError, DatasetManifest, DatasetNameError, DatasetRegistry, EncodedPart,
+    EncoderSource, MANIFEST_FORMAT, MANIFEST_NAME, OtherDataset, PartConfig, PartError, ShardEntry,
+    ShardError, ShardWriter, Split, SubShard, shard_name, train_and_validation,
+};
+pub use frame::{FrameError, FrameFormat, FrameShape, check_frame, decode_frame, encode_frame};
 pub use original::OriginalRollout;
 pub use pack::{
     CorruptRollout, OnCorrupt, OriginalInput, PackConfig, PackError, PackInput, PackReport, pack,
 };
 pub use partition::partition;
-pub use png_frame::{FrameError, FrameShape, check_frame, decode_frame, encode_frame};
-pub use policy::{Policy, PolicyError, PolicyRegistry};
-pub use raw_record::RolloutRecorder;
-pub use reader_threads::MemoryBudget;
+pub use proto::WireError;
 pub use record::{RecordError, RecordFault};
 pub use rollout::{EncodedRollout, Rollout};
-pub use schema::{SCHEMA_VERSION, SchemaError, StoredRollout};
-pub use shard::{ShardError, ShardWriter, shard_name};
+pub use sampling::{
+    Ahead, FrameSampler, FrameSamplerConfig, MemoryBudget, Observations, WindowSampler,
+    WindowSamplerConfig, Windows, unit_floats,
+};
+pub use schema::{RolloutRecorder, SCHEMA_VERSION, SchemaError, StoredRollout};
 pub use statistics::{
     ActionHistogram, ContactSheet, ContactSheetError, LatentStatistics, Statistics, Summary,
 };
 pub use verify::{
-    Fault, Maker, Problem, Removal, RemovalError, Removed, VerifyConfig, VerifyError, VerifyReport,
-    verify,
+    Fault, FrameCheck, Maker, Problem, Removal, RemovalError, Removed, VerifyConfig, VerifyError,
+    VerifyReport, verify,
 };
-pub use window_sampler::{WindowSampler, WindowSamplerConfig, Windows};
-pub use wire::WireError;

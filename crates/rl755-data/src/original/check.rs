@@ -4,8 +4,8 @@ use rl755_env::{EnvSpec, Space};
 
 use super::{Observations, OriginalRollout, UNKNOWN_POLICY};
 use crate::{
-    FrameFormat, FrameShape, SchemaError, check::CheckedRecord, encoded_record::LATENT,
-    example::Example, schema::Head,
+    FrameFormat, FrameShape, SchemaError, proto::example::Example, schema::Head,
+    schema::encoded_record::LATENT, verify::check::CheckedRecord,
 };
 
 /// What the id of the environment of records begins with that are only checked: they do not say

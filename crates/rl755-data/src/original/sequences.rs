@@ -4,9 +4,9 @@ use ndarray::Array2;
 
 use crate::{
     FrameShape, SchemaError,
-    example::{Example, FeatureListView, FeatureView},
+    frame::tensor,
+    proto::example::{Example, FeatureListView, FeatureView},
     schema::{Domain, byte_string, lists},
-    tensor_proto,
 };
 
 const DONE_STEP: &str = "done_step";
@@ -42,7 +42,7 @@ impl<'a> Observations<'a> {
         let mut frames = Vec::new();
         for (step, feature) in list.features().enumerate() {
             let tensor = byte_string(lists::OBSERVATIONS, step, feature?)?;
-            let (shape, frame) = tensor_proto::parse_frame(tensor)
+            let (shape, frame) = tensor::parse_frame(tensor)
                 .map_err(|source| SchemaError::Frame { step, source })?;
             let expected = *found.get_or_insert(shape);
             if shape != expected {

@@ -12,10 +12,10 @@ use rl755_run::{Interrupt, digest_bytes};
 use super::{Checked, CorruptRollout, InputRollout, Meter, PackError, Source, digest_of, io_error};
 use crate::{
     DatasetManifest, FrameCheck,
-    check::{CheckedFile, FileChecker},
     collect::rollout_files,
     original::is_unknown,
     record::RecordPosition,
+    verify::check::{CheckedFile, FileChecker},
 };
 
 /// The rollout files in a directory. They become records as they are, framing included.

@@ -8,7 +8,7 @@ use std::{
 use rl755_run::SettingError;
 
 use super::CorruptRollout;
-use crate::{SchemaError, manifest::OtherDataset};
+use crate::{SchemaError, dataset::manifest::OtherDataset};
 
 /// Rollouts could not be packed. No dataset appears then.
 #[derive(Debug, thiserror::Error)]

@@ -10,9 +10,9 @@ use rl755_run::{AtomicFile, Digest, digest_bytes};
 
 use crate::{
     DatasetManifest, ShardEntry,
-    encoded_part::is_intact,
-    manifest::readable_json,
-    shard_log::{ShardLog, WrittenShards, parse_log},
+    dataset::encoded_part::is_intact,
+    dataset::manifest::readable_json,
+    dataset::shard_log::{ShardLog, WrittenShards, parse_log},
 };
 
 /// The log's name in the directory `parts` of the dataset's.

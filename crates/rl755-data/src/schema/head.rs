@@ -7,7 +7,7 @@ use rl755_run::Digest;
 
 use super::{SCHEMA_VERSION, SchemaError, context};
 use crate::{
-    example::{Example, FeatureView},
+    proto::example::{Example, FeatureView},
     proto::{Feature, Features},
 };
 

@@ -2,8 +2,8 @@
 
 use super::{Domain, Head, SchemaError, context};
 use crate::{
-    example::{Example, FeatureListView, FeatureView},
-    wire::WireError,
+    proto::example::{Example, FeatureListView, FeatureView},
+    proto::wire::WireError,
 };
 
 /// A record whose context has been read and whose sequences have only been found.

@@ -5,8 +5,8 @@ use std::{fs::File, io, path::PathBuf};
 use super::{RolloutPlace, Statistics};
 use crate::{
     FrameError, FrameShape, RecordError, SchemaError, encode_frame,
-    raw_record::RawRecord,
     record::{RecordPosition, read_record_at},
+    schema::raw_record::RawRecord,
 };
 
 /// Rollouts on a sheet, one in each row.

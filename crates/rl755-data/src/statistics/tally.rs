@@ -14,8 +14,8 @@ use super::{
     summary::Sums,
 };
 use crate::{
-    check::{CheckedRecord, Place},
     record::FRAMING_BYTES,
+    verify::check::{CheckedRecord, Place},
 };
 
 /// Statistics of the records of some files, in their order.

@@ -1,5 +1,6 @@
 //! Finding damaged files among those that a pattern matches.
 
+pub(crate) mod check;
 mod matching;
 mod removal;
 
@@ -14,14 +15,15 @@ use rayon::prelude::*;
 use rl755_run::{Interrupt, Progress, RunLock, SettingError};
 use serde::{Deserialize, Serialize};
 
+pub use self::check::FrameCheck;
 pub(crate) use self::matching::matching_files;
 use self::matching::{Listed, directories};
 pub use self::removal::{Maker, Removal, RemovalError, Removed};
 use crate::{
-    DatasetManifest, FrameCheck, RecordFault, SchemaError, ShardEntry, Statistics,
-    check::{CheckedFile, FileChecker, RecordProblem},
+    DatasetManifest, RecordFault, SchemaError, ShardEntry, Statistics,
     dataset::LOCK,
     statistics::Tally,
+    verify::check::{CheckedFile, FileChecker, RecordProblem},
 };
 
 /// Bytes after which progress is told, so that telling costs nothing.

@@ -10,7 +10,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use super::{Fault, VerifyReport, matching::directory_of};
-use crate::{DatasetManifest, dataset::parse_manifest, session::parse_rollout_name};
+use crate::{DatasetManifest, collect::session::parse_rollout_name, dataset::parse_manifest};
 
 /// What to do with bad files.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

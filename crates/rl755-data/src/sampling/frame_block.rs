@@ -14,10 +14,10 @@ use rl755_run::Random;
 
 use crate::{
     DatasetError, FrameFormat, FrameSamplerConfig, FrameShape, MemoryBudget, SchemaError, Split,
-    raw_record::{RawRecord, frame_shape},
-    reader_threads::read_all,
+    sampling::reader_threads::read_all,
+    sampling::visit_order::{VisitOrder, permutation},
     schema::check_environment,
-    visit_order::{VisitOrder, permutation},
+    schema::raw_record::{RawRecord, frame_shape},
 };
 
 /// Bytes beside an observation's own that a block holds for it: where it ends, and its place in the

@@ -3,7 +3,7 @@
 //! Drawn pictures, with areas of one colour, are smallest as they are, because rows repeat exactly.
 //! Pictures with gradients and noise are smaller as differences.
 
-use super::{FrameError, FrameShape};
+use crate::{FrameError, FrameShape};
 
 const NONE: u8 = 0;
 const SUB: u8 = 1;

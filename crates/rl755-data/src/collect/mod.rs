@@ -1,5 +1,9 @@
 //! Collecting rollouts: a policy acts in an environment, on several threads.
 
+mod policies;
+mod policy;
+pub(crate) mod session;
+
 use std::{
     fs, io,
     path::{Path, PathBuf},
@@ -16,10 +20,11 @@ use rl755_run::{
 };
 use serde::{Deserialize, Serialize};
 
+pub use self::policy::{Policy, PolicyError, PolicyRegistry};
 use crate::{
-    FrameFormat, PolicyError, PolicyRegistry, RolloutRecorder, SchemaError,
+    FrameFormat, RolloutRecorder, SchemaError,
+    collect::session::{NoSession, Request, Session, rollout_name, rollout_prefix},
     record::MAX_RECORD_BYTES,
-    session::{NoSession, Request, Session, rollout_name, rollout_prefix},
 };
 
 /// The most rollouts of a session, as their names have 6 digits.
@@ -364,7 +369,7 @@ pub(crate) fn rollout_files(directory: &Path) -> io::Result<Vec<PathBuf>> {
     for entry in fs::read_dir(directory)? {
         let name = entry?.file_name();
         let path = directory.join(&name);
-        if let Some(key) = name.to_str().and_then(crate::session::parse_rollout_name)
+        if let Some(key) = name.to_str().and_then(crate::collect::session::parse_rollout_name)
             && path.is_file()
         {
             files.push((key, path));

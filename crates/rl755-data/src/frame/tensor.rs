@@ -10,7 +10,7 @@ use prost::encoding::encode_varint;
 
 use crate::{
     FrameError, FrameShape,
-    wire::{Fields, Value, WireError},
+    proto::wire::{Fields, Value, WireError},
 };
 
 /// The fields of a `TensorProto`.

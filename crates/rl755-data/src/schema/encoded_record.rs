@@ -4,7 +4,7 @@ use ndarray::Array2;
 
 use crate::{
     DatasetManifest, EncodedRollout, SchemaError, StoredRollout,
-    raw_record::{action_and_reward_features, actions_and_rewards},
+    schema::raw_record::{action_and_reward_features, actions_and_rewards},
     schema::{
         Domain, Head, Parsed, check_environment, check_spaces, check_steps, context, float_rows,
         lists, record,

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use libdeflater::crc32;
 
-use super::{FrameError, FrameShape};
+use crate::{FrameError, FrameShape};
 
 const SIGNATURE: [u8; 8] = *b"\x89PNG\r\n\x1a\n";
 const HEADER: [u8; 4] = *b"IHDR";

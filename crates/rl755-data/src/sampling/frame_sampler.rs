@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     DatasetError, SchemaError, Split,
-    frame_block::{Block, BlockReading, BlockSource, Held},
+    sampling::frame_block::{Block, BlockReading, BlockSource, Held},
 };
 
 /// How observations are sampled.

@@ -13,7 +13,7 @@ use rl755_run::{Digest, Input, ModelIdentity, digest_bytes, write_atomically};
 use serde::{Deserialize, Serialize};
 use serde_json::ser::{Formatter, PrettyFormatter};
 
-use crate::{CorruptRollout, dataset::parse_manifest, shard::is_shard_of};
+use crate::{CorruptRollout, dataset::parse_manifest, dataset::shard::is_shard_of};
 
 /// The name of the manifest in a dataset's directory.
 pub const MANIFEST_NAME: &str = "dataset.json";

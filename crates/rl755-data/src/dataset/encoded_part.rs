@@ -25,11 +25,10 @@ use crate::{
     Dataset, DatasetManifest, EncoderSource, MANIFEST_FORMAT, MANIFEST_NAME, ShardEntry,
     ShardWriter, Split,
     dataset::LOCK,
-    manifest::{OtherDataset, made_by, remove_stale_shards, retire_manifest},
-    partition,
-    shard::check_name,
-    shard_log::{ShardLog, WrittenShards, parse_log},
-    shard_name,
+    dataset::manifest::{OtherDataset, made_by, remove_stale_shards, retire_manifest},
+    dataset::shard::check_name,
+    dataset::shard_log::{ShardLog, WrittenShards, parse_log},
+    partition, shard_name,
 };
 
 /// Which part of an encoded dataset to write, and where.

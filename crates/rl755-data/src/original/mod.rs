@@ -35,8 +35,8 @@ pub(crate) use self::check::{check, is_unknown};
 use self::sequences::{Actions, Observations, Rows, required, shape, steps_of_first_episode};
 use crate::{
     EncodedRollout, FrameShape, Rollout, SchemaError,
-    example::Example,
-    raw_record::frame_shape,
+    proto::example::Example,
+    schema::raw_record::frame_shape,
     schema::{Domain, context, lists},
 };
 

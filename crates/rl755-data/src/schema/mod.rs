@@ -11,18 +11,21 @@
 //! grows with the length alone.
 
 mod domain;
+pub(crate) mod encoded_record;
 mod head;
 mod parsed;
+pub(crate) mod raw_record;
 
 use prost::Message;
 use rl755_env::EnvSpec;
 
 use crate::{
     DatasetManifest, FrameError,
+    proto::wire::WireError,
     proto::{Feature, FeatureList, FeatureLists, SequenceExample},
-    wire::WireError,
 };
 
+pub use self::raw_record::RolloutRecorder;
 pub(crate) use self::{
     domain::{Domain, float_row, float_rows},
     head::{Head, check_spaces, check_steps},

@@ -19,7 +19,7 @@ use rl755_env::EnvSpec;
 use rl755_run::{AtomicFile, RunLock, write_atomically};
 use serde::{Deserialize, Serialize};
 
-use crate::{FrameFormat, manifest::made_by};
+use crate::{FrameFormat, dataset::manifest::made_by};
 
 /// The version of the session file's format.
 const SESSION_FORMAT: u32 = 1;

@@ -7,7 +7,7 @@
 //! does so, and it is an error here. A value is read when it is asked for, and so are errors in it;
 //! [`Example::check`] looks at all of them.
 
-use crate::wire::{Fields, Value, WireError, length_delimited, varint};
+use crate::proto::wire::{Fields, Value, WireError, length_delimited, varint};
 
 /// The fields of a `SequenceExample`.
 const CONTEXT: u32 = 1;

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt, sync::Arc};
 use rl755_env::{ObservationRef, Space};
 use rl755_run::UnknownName;
 
-use crate::policies::{Brownian, Repeated, Smooth, Uniform};
+use crate::collect::policies::{Brownian, Repeated, Smooth, Uniform};
 
 /// Chooses actions in one episode.
 pub trait Policy: Send {

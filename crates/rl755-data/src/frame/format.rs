@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     FrameError, FrameShape,
-    png_frame::{check_frame, decode_frame, encode_frame},
-    tensor_proto,
+    frame::png::{check_frame, decode_frame, encode_frame},
+    frame::tensor,
 };
 
 /// Deflate, and so PNG, makes at most 1,032 bytes of one: 258 of a match whose length and distance
@@ -66,7 +66,7 @@ impl FrameFormat {
     pub fn encode(self, shape: FrameShape, frame: &[u8]) -> Result<Vec<u8>, FrameError> {
         match self {
             Self::Png => encode_frame(shape, frame),
-            Self::Tensor => Ok(tensor_proto::encode(shape, frame)),
+            Self::Tensor => Ok(tensor::encode(shape, frame)),
         }
     }
 
@@ -85,7 +85,7 @@ impl FrameFormat {
     ) -> Result<(), FrameError> {
         match self {
             Self::Png => decode_frame(shape, bytes, frame),
-            Self::Tensor => tensor_proto::decode(shape, bytes, frame),
+            Self::Tensor => tensor::decode(shape, bytes, frame),
         }
     }
 
@@ -106,7 +106,7 @@ impl FrameFormat {
                 }
                 Ok(())
             }
-            Self::Tensor => tensor_proto::check(shape, bytes),
+            Self::Tensor => tensor::check(shape, bytes),
         }
     }
 }

@@ -13,12 +13,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     RecordError, RecordFault, SchemaError,
-    encoded_record::{self, LATENT},
+    dataset::shard::digest,
     original,
-    raw_record::RawRecord,
     record::RecordReader,
+    schema::encoded_record::{self, LATENT},
+    schema::raw_record::RawRecord,
     schema::{Head, Parsed, context},
-    shard::digest,
 };
 
 /// How closely frames are looked at.

@@ -25,12 +25,12 @@ use self::{
 use crate::{
     Dataset, DatasetManifest, EncoderSource, FrameFormat, MANIFEST_FORMAT, MANIFEST_NAME,
     ShardEntry, ShardWriter,
+    collect::session::open_sessions,
     dataset::LOCK,
-    manifest::{OtherDataset, made_by, remove_stale_shards, retire_manifest},
+    dataset::manifest::{OtherDataset, made_by, remove_stale_shards, retire_manifest},
+    dataset::shard::{check_name, is_shard_of},
     partition,
     record::RecordPosition,
-    session::open_sessions,
-    shard::{check_name, is_shard_of},
     shard_name, train_and_validation,
 };
 

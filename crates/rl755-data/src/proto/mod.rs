@@ -4,6 +4,11 @@
 //! by hand rather than generated, so that building needs no `protoc`. Maps are ordered, so that equal
 //! messages have equal bytes.
 
+pub(crate) mod example;
+pub(crate) mod wire;
+
+pub use self::wire::WireError;
+
 use std::collections::BTreeMap;
 
 use prost::{Message, Oneof, bytes::Bytes};

@@ -1,5 +1,12 @@
 //! Datasets: a directory of shards and their manifest, opened by path.
 
+pub(crate) mod encoded_part;
+pub(crate) mod manifest;
+mod registry;
+pub(crate) mod shard;
+mod shard_files;
+pub(crate) mod shard_log;
+
 use std::{
     collections::BTreeMap,
     fs, io,
@@ -10,10 +17,18 @@ use std::{
 
 use rl755_run::{Digest, RunLock};
 
+pub use self::{
+    encoded_part::{EncodedPart, PartConfig, PartError, SubShard},
+    manifest::{
+        DatasetManifest, EncoderSource, MANIFEST_FORMAT, MANIFEST_NAME, OtherDataset, ShardEntry,
+    },
+    registry::{DatasetNameError, DatasetRegistry},
+    shard::{ShardError, ShardWriter, shard_name},
+};
 use crate::{
-    DatasetManifest, MANIFEST_FORMAT, RecordError, SchemaError, ShardEntry, StoredRollout,
+    RecordError, SchemaError, StoredRollout,
+    dataset::shard_files::{ShardFiles, read_record_into},
     record::{RecordPosition, index_records},
-    shard_files::{ShardFiles, read_record_into},
 };
 
 /// A dataset could not be opened or read.

@@ -17,71 +17,11 @@ use self::{
     chunks::{Checksums, Picture},
     deflate::{PADDING, deflate},
 };
+use crate::{FrameError, FrameShape};
 
-/// A frame could not be stored or read.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum FrameError {
-    /// PNG has no pictures with that many channels.
-    #[error("a frame of {channels} channels cannot be stored as PNG, only one of 1 to 4")]
-    Channels {
-        /// The frame's channels.
-        channels: usize,
-    },
-    /// The bytes are no PNG picture, or a damaged one.
-    #[error("not a PNG picture: {reason}")]
-    NotPng {
-        /// What is wrong with them.
-        reason: String,
-    },
-    /// The bytes are no tensor of 8-bit unsigned integers.
-    #[error("not a tensor of bytes: {reason}")]
-    NotTensor {
-        /// What is wrong with them.
-        reason: String,
-    },
-    /// The picture has another shape than the environment's frames.
-    #[error("a picture of {found}, where {expected} is needed")]
-    Shape {
-        /// `height x width x channels`, and the bits per sample where they are not 8.
-        found: String,
-        /// The same for the environment's frames.
-        expected: String,
-    },
-}
-
-impl FrameError {
-    fn not_png(reason: impl Into<String>) -> Self {
-        Self::NotPng { reason: reason.into() }
-    }
-}
-
-/// The shape of a frame, `[height, width, channel]`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FrameShape {
-    /// Pixels from top to bottom.
-    pub height: usize,
-    /// Pixels from left to right.
-    pub width: usize,
-    /// Samples per pixel, 1 to 4: grey, grey and alpha, RGB, RGBA.
-    pub channels: usize,
-}
-
-impl FrameShape {
-    /// Bytes in a frame.
-    pub fn bytes(self) -> usize {
-        self.height * self.width * self.channels
-    }
-
-    /// Bytes in a row.
-    fn row(self) -> usize {
-        self.width * self.channels
-    }
-
-    /// Bytes in a picture's rows, each with its filter's number in front.
-    fn filtered_bytes(self) -> usize {
-        self.height * (1 + self.row())
-    }
+/// Bytes in a picture's rows, each with its filter's number in front.
+fn filtered_bytes(shape: FrameShape) -> usize {
+    shape.height * (1 + shape.row())
 }
 
 /// `frame` as PNG. The same frame gives the same bytes.
@@ -93,7 +33,7 @@ impl FrameShape {
 /// When `frame` has not [`FrameShape::bytes`] bytes.
 pub fn encode_frame(shape: FrameShape, frame: &[u8]) -> Result<Vec<u8>, FrameError> {
     assert_eq!(frame.len(), shape.bytes(), "one byte per sample of {shape:?}");
-    let mut rows = Vec::with_capacity(shape.filtered_bytes() + PADDING);
+    let mut rows = Vec::with_capacity(filtered_bytes(shape) + PADDING);
     filters::apply(shape, frame, &mut rows);
     let checksum = adler32(&rows);
     rows.resize(rows.len() + PADDING, 0);
@@ -131,7 +71,7 @@ pub fn decode_frame(shape: FrameShape, bytes: &[u8], frame: &mut [u8]) -> Result
     assert_eq!(frame.len(), shape.bytes(), "one byte per sample of {shape:?}");
     let picture = Picture::parse(shape, bytes, Checksums::Ignored)?;
     SCRATCH.with_borrow_mut(|Scratch { decompressor, rows }| {
-        rows.resize(shape.filtered_bytes(), 0);
+        rows.resize(filtered_bytes(shape), 0);
         let found = decompressor.zlib_decompress(&picture.data(), rows).map_err(|error| {
             FrameError::not_png(match error {
                 DecompressionError::BadData => "its pixels are damaged",

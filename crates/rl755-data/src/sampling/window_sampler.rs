@@ -7,8 +7,8 @@ use rl755_run::Random;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    DatasetError, EncodedRollout, MemoryBudget, Split, StoredRollout, reader_threads::read_all,
-    visit_order::VisitOrder,
+    DatasetError, EncodedRollout, MemoryBudget, Split, StoredRollout,
+    sampling::reader_threads::read_all, sampling::visit_order::VisitOrder,
 };
 
 /// How windows are sampled.
