@@ -8,8 +8,8 @@ use crate::{python, workspace};
 
 /// Write rollouts in every layout, read them in TensorFlow, and compare every value
 ///
-/// Makes a Python environment with TensorFlow (1.5 GB) if it is not there. Ends with an error at
-/// the first difference. The tests of rl755-data read files that TensorFlow wrote.
+/// Makes a Python environment with TensorFlow (1.5 GB) if it is not there. Shows every
+/// sequence, and ends with an error if any differs. The tests of rl755-data read files that TensorFlow wrote.
 #[derive(clap::Args)]
 pub(crate) struct Interop {}
 

@@ -1,4 +1,5 @@
-//! What a program knows by name: environments, policies, datasets, encoders, sequence models, controllers.
+//! What a program knows by name: environments, policies, datasets, encoders, sequence models and
+//! controllers.
 
 use rl755_controller::ControllerRegistry;
 use rl755_data::{DatasetRegistry, PolicyRegistry};

@@ -8,8 +8,9 @@
 //! u32  masked CRC-32C of the data
 //! ```
 //!
-//! [`rl755_run::write_record`] writes them. Source: TensorFlow, `tensorflow/core/lib/io/record_writer.h`. A file of records has nothing
-//! before, between or after them, so files can be joined by joining their bytes.
+//! [`rl755_run::write_record`] writes them. Source: TensorFlow,
+//! `tensorflow/core/lib/io/record_writer.h`. A file of records has nothing before, between or after
+//! them, so files can be joined by joining their bytes.
 
 use std::{
     fs::File,

@@ -11,9 +11,9 @@ use rl755_run::{AtomicFile, Interrupt, Silent, write_record};
 
 use crate::{Outcome, collecting};
 
-/// Frames in a shard, about as many bytes as is handy for either format.
+/// Rollouts in a shard, about as many bytes as is handy for either format.
 const ROLLOUTS_PER_SHARD: usize = 5;
-/// Of so many rollouts one is stored as tensors, too, which take 12 times the bytes.
+/// Of so many rollouts one is stored as tensors, too, which take 13 times the bytes.
 const TENSOR_SHARE: u64 = 5;
 
 /// Collects, and packs into `directory/png` and `directory/tensor`.

@@ -26,7 +26,7 @@ pub(crate) struct Head {
     pub(crate) steps: usize,
     pub(crate) terminated: bool,
     pub(crate) truncated: bool,
-    /// `png`, `float` or `latent`.
+    /// `png`, `tensor`, `float` or `latent`.
     pub(crate) format: String,
     /// Shape of an observation as it is stored.
     pub(crate) shape: Vec<usize>,
