@@ -13,7 +13,7 @@ const MAX_INDICES: usize = 1024;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ActionHistogram {
     /// The least value that is counted: the space's bound. Where the space has none, it is the
-    /// least power of two that is not below any value, with a minus.
+    /// least power of two, from 1, that every value's size is below, with a minus.
     pub low: f32,
     /// The greatest value that is counted.
     pub high: f32,
@@ -77,7 +77,10 @@ impl Counter {
     pub(super) fn add(&mut self, value: f32) {
         self.sums.add(f64::from(value));
         if self.range == Range::Growing {
-            self.grow_to(value.abs());
+            // A value on the bound would be in another bar than if it came after they grew.
+            while self.high <= value.abs() && self.can_grow() {
+                self.grow();
+            }
         }
         let [value, low, high] = [value, self.low, self.high].map(f64::from);
         if value < low {
@@ -93,23 +96,29 @@ impl Counter {
         }
     }
 
-    /// Makes the bars twice as wide until they hold `size`, or as far as floats go.
-    fn grow_to(&mut self, size: f32) {
-        while self.high < size && (self.high * 2.0).is_finite() {
-            let mut counts = vec![0; BINS];
-            for (i, pair) in self.counts.chunks(2).enumerate() {
-                counts[BINS / 4 + i] = pair.iter().sum();
-            }
-            self.counts = counts;
-            self.low *= 2.0;
-            self.high *= 2.0;
+    fn can_grow(&self) -> bool {
+        (self.high * 2.0).is_finite()
+    }
+
+    /// Makes the bars twice as wide.
+    fn grow(&mut self) {
+        let mut counts = vec![0; BINS];
+        for (i, pair) in self.counts.chunks(2).enumerate() {
+            counts[BINS / 4 + i] = pair.iter().sum();
         }
+        self.counts = counts;
+        self.low *= 2.0;
+        self.high *= 2.0;
     }
 
     pub(super) fn append(&mut self, mut later: Self) {
         if self.range == Range::Growing {
-            self.grow_to(later.high);
-            later.grow_to(self.high);
+            while self.high < later.high {
+                self.grow();
+            }
+            while later.high < self.high {
+                later.grow();
+            }
         }
         for (count, more) in self.counts.iter_mut().zip(later.counts) {
             *count += more;
@@ -170,7 +179,7 @@ mod tests {
     #[test]
     fn parts_of_different_ranges_are_added_up() {
         let space = Space::Box { low: vec![f32::NEG_INFINITY], high: vec![f32::INFINITY] };
-        let values = [0.3, -0.7, 5.0, 0.1, -3.0, 40.0, 2.5];
+        let values = [0.3, 1.0, -1.0, -0.7, 2.0, -2.0, 5.0, 0.1, 1.0, -3.0, -2.0, 40.0, 2.5, 64.0];
         let count = |values: &[f32]| {
             let mut counter = Counter::all_of(&space).remove(0);
             values.iter().for_each(|&value| counter.add(value));
@@ -182,6 +191,12 @@ mod tests {
             let (parts, whole) = (parts.finish(), count(&values).finish());
             assert_eq!((parts.counts, parts.high), (whole.counts, whole.high), "{cut}");
         }
+        // Nor does their order matter.
+        let (mut ascending, mut descending) = (values, values);
+        ascending.sort_unstable_by(|a, b| a.abs().total_cmp(&b.abs()));
+        descending.sort_unstable_by(|a, b| b.abs().total_cmp(&a.abs()));
+        let [ascending, descending] = [ascending, descending].map(|v| count(&v).finish());
+        assert_eq!((ascending.counts, ascending.high), (descending.counts, 128.0));
     }
 
     #[test]
