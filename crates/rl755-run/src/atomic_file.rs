@@ -28,7 +28,7 @@ impl AtomicFile {
     pub fn create(target: &Path) -> io::Result<Self> {
         // Two threads of a process may write the same target at once.
         static COUNTER: AtomicU64 = AtomicU64::new(0);
-        let directory = parent(target);
+        let directory = directory_of(target);
         fs::create_dir_all(directory)?;
         let name = target.file_name().and_then(|n| n.to_str()).ok_or_else(|| {
             io::Error::new(
@@ -73,7 +73,7 @@ impl AtomicFile {
         self.sync()?;
         fs::rename(&self.temporary, &self.target)?;
         self.committed = true;
-        sync_directory(parent(&self.target))
+        sync_directory(directory_of(&self.target))
     }
 
     /// Removes what killed processes left in `directory` of files and directories that were on
@@ -131,12 +131,16 @@ pub fn write_atomically(target: &Path, bytes: &[u8]) -> io::Result<()> {
     file.commit()
 }
 
-/// Makes a rename in `directory` durable.
-pub(crate) fn sync_directory(directory: &Path) -> io::Result<()> {
+/// Makes what was made, renamed or removed in `directory` durable.
+///
+/// # Errors
+/// When the directory cannot be opened, or the disk fails.
+pub fn sync_directory(directory: &Path) -> io::Result<()> {
     File::open(directory)?.sync_all()
 }
 
-fn parent(path: &Path) -> &Path {
+/// The directory of a file, which is the current one, `.`, where its path has no other.
+pub fn directory_of(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
@@ -154,6 +158,14 @@ fn target_of(name: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn files_of_the_current_directory_have_one_however_they_are_named() {
+        for path in ["a", "./a", "*", "./*"] {
+            assert_eq!(directory_of(Path::new(path)), Path::new("."), "{path}");
+        }
+        assert_eq!(directory_of(Path::new("b/c/*")), Path::new("b/c"));
+    }
 
     #[test]
     fn a_dropped_file_leaves_nothing() {

@@ -19,7 +19,7 @@ mod tensorboard;
 mod trained_run;
 mod training;
 
-pub use atomic_file::{AtomicFile, write_atomically};
+pub use atomic_file::{AtomicFile, directory_of, sync_directory, write_atomically};
 pub use checkpoint::Checkpoints;
 pub use digest::{Digest, digest_bytes, digest_file};
 pub use interrupt::Interrupt;
