@@ -58,6 +58,11 @@ impl Rounds {
         (!used.is_empty()).then(|| median(used))
     }
 
+    /// How many cores worked for other programs, in each round of which that is known.
+    pub(crate) fn others(&self) -> impl Iterator<Item = f64> {
+        self.0.iter().filter_map(|round| Some(round.usage?.others))
+    }
+
     /// Episodes begun per thousand steps, over all rounds.
     pub(crate) fn resets_per_thousand(&self) -> f64 {
         let steps: u64 = self.0.iter().map(|round| round.steps).sum();

@@ -1,4 +1,6 @@
-//! Tables in Markdown, and sections of `docs/benchmarks.md`.
+//! Sections of `docs/benchmarks.md`: tables in Markdown, and what stands above them.
+
+use super::machine;
 
 /// What a `docs/benchmarks.md` begins with.
 const PREAMBLE: &str = "# Benchmarks
@@ -7,6 +9,45 @@ Each section is written by the command it names. Figures are medians; ratios are
 rounds that were run one after another on the same cores, so they hold better than the figures do
 when the machine has other work.
 ";
+
+/// How a section begins: what wrote it and when, on what, with which versions `beside` ours, how
+/// busy the machine was with `others`, and how `rounds` of each program were run.
+pub(crate) fn introduction(command: &str, beside: &str, others: &[f64], rounds: u32) -> String {
+    let commit = machine::commit().map_or_else(String::new, |commit| format!(" ({commit})"));
+    let held = match machine::cores(1) {
+        Some(_) => "held to the same cores with `taskset`",
+        None => "not held to cores, for want of `taskset`",
+    };
+    format!(
+        "Written by `{command}` on {date}, on {machine}.\n\
+         rl755 {version}{commit}, {beside}.\n{others}\n\
+         {rounds} rounds of each program, one program after another, {held}.\n",
+        date = machine::today(),
+        machine = machine::description(),
+        version = env!("CARGO_PKG_VERSION"),
+        others = machine::others(others),
+    )
+}
+
+/// What was wanted, what was measured, and whether that is enough.
+#[derive(Debug, Default)]
+pub(crate) struct Bars(Vec<Vec<String>>);
+
+impl Bars {
+    /// Adds one.
+    pub(crate) fn add(&mut self, what: &str, wanted: &str, measured: String, met: bool) {
+        let met = if met { "yes" } else { "no" };
+        self.0.push(vec![what.to_owned(), wanted.to_owned(), measured, met.to_owned()]);
+    }
+
+    /// A table of all of them, under `title`, after an empty line; nothing where there are none.
+    pub(crate) fn text(&self, title: &str) -> String {
+        if self.0.is_empty() {
+            return String::new();
+        }
+        format!("\n{}", table(&[title, "wanted", "measured", "met"], &self.0, 1))
+    }
+}
 
 /// A table whose columns are as wide as their widest cell. Cells after the first `left` columns are
 /// aligned to the right.
@@ -45,6 +86,17 @@ pub(crate) fn grouped(value: f64) -> String {
         grouped.push(digit);
     }
     grouped
+}
+
+/// How many times as fast.
+pub(crate) fn times(ratio: f64) -> String {
+    if ratio < 10.0 { format!("{ratio:.2} ×") } else { format!("{ratio:.1} ×") }
+}
+
+/// A number of bytes.
+pub(crate) fn megabytes(bytes: u64) -> String {
+    let megabytes = bytes as f64 / 1e6;
+    if megabytes < 10.0 { format!("{megabytes:.2} MB") } else { format!("{megabytes:.0} MB") }
 }
 
 /// `document` with the section `## heading` replaced by `body`, or added at the end.

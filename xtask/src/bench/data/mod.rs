@@ -32,7 +32,7 @@ pub(crate) struct DataBench {
     #[arg(long, default_value_t = SECONDS, value_parser = super::positive)]
     seconds: f64,
     /// A large dataset to measure the memory of a reader with, such as 10,000 rollouts of 1,000
-    /// frames [default: the one that is made]
+    /// frames [default: the one that is made, too small to tell]
     #[arg(long, value_name = "DIR")]
     dataset: Option<PathBuf>,
     /// Only this, can be repeated; docs/benchmarks.md is left as it is [default: all]

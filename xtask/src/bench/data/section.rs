@@ -1,11 +1,11 @@
 //! The section of `docs/benchmarks.md` on datasets: tables, bars, and how it was measured.
 
 use super::{
-    Program, ROLLOUTS, STEPS, Speed, Task, machine,
+    Program, ROLLOUTS, STEPS, Speed, Task,
     programs::{Memory, Stored},
 };
 use crate::{
-    bench::report::{grouped, table},
+    bench::report::{self, Bars, grouped, megabytes, table, times},
     python,
 };
 
@@ -19,8 +19,10 @@ const LEAST_OVER_TENSORFLOW: f64 = 4.0;
 const MOST_TIME_COLLECTING: f64 = 1.8;
 /// Most bytes of a frame on disk.
 const MOST_BYTES_OF_FRAME: f64 = 2500.0;
-/// Most growth of a reader after the first tenth of an epoch.
+/// Most growth of a reader after the first tenth of an epoch ...
 const MOST_GROWTH: f64 = 1.05;
+/// ... of a dataset of at least so many bytes.
+const LEAST_READ: u64 = 20_000_000_000;
 
 /// What was measured so far.
 #[derive(Debug)]
@@ -31,7 +33,7 @@ pub(super) struct Section {
     others: Vec<f64>,
     rows: Vec<Vec<String>>,
     memory: Option<Memory>,
-    bars: Vec<Vec<String>>,
+    bars: Bars,
 }
 
 impl Section {
@@ -43,11 +45,11 @@ impl Section {
             others: Vec::new(),
             rows: Vec::new(),
             memory: None,
-            bars: Vec::new(),
+            bars: Bars::default(),
         };
         let bytes = stored.bytes as f64 / stored.frames as f64;
         let measured = format!("{} bytes", grouped(bytes));
-        section.bar(
+        section.bars.add(
             "a frame of CarRacing on disk",
             "≤ 2,500 bytes",
             measured,
@@ -60,7 +62,7 @@ impl Section {
     pub(super) fn add_speeds(&mut self, task: Task, speeds: &[Speed]) {
         let Some((first, others)) = speeds.split_first() else { return };
         for speed in speeds {
-            self.others.extend(speed.rounds.0.iter().filter_map(|round| Some(round.usage?.others)));
+            self.others.extend(speed.rounds.others());
             let (least, most) = speed.rounds.spread();
             let number = |rate: f64| match task {
                 Task::Verify => format!("{:.2}", rate / 1e9),
@@ -86,18 +88,18 @@ impl Section {
                     (first.rounds.median(), first.rounds.over(&others[0].rounds));
                 let measured = format!("{:.2} GB/s, {} of reading", rate / 1e9, times(of_reading));
                 let met = rate >= LEAST_VERIFIED || of_reading >= AS_FAST_AS_READING;
-                self.bar("verify, 2 cores", "≥ 5 GB/s, or reading alone", measured, met);
+                self.bars.add("verify, 2 cores", "≥ 5 GB/s, or reading alone", measured, met);
             }
             Task::SamplePng | Task::SampleTensor => {
                 let ratios = others.iter().map(|peer| first.rounds.over(&peer.rounds));
                 let ratio = ratios.fold(f64::INFINITY, f64::min);
                 let what = format!("{} over TensorFlow's fastest", task.title());
-                self.bar(&what, "≥ 4 ×", times(ratio), ratio >= LEAST_OVER_TENSORFLOW);
+                self.bars.add(&what, "≥ 4 ×", times(ratio), ratio >= LEAST_OVER_TENSORFLOW);
             }
             Task::Collect => {
                 let ratio = others[0].rounds.over(&first.rounds);
                 let what = format!("time of collecting over stepping alone, {cores}");
-                self.bar(&what, "≤ 1.8 ×", times(ratio), ratio <= MOST_TIME_COLLECTING);
+                self.bars.add(&what, "≤ 1.8 ×", times(ratio), ratio <= MOST_TIME_COLLECTING);
             }
             _ => {}
         }
@@ -106,14 +108,14 @@ impl Section {
     /// Adds the memory of a reader, and what that says of the bar.
     pub(super) fn add_memory(&mut self, memory: Memory) {
         let measured = format!("{} of {}", megabytes(memory.all), megabytes(memory.tenth));
-        let met = memory.all as f64 <= MOST_GROWTH * memory.tenth as f64;
-        self.bar("memory of a reader, all of an epoch to a tenth", "flat", measured, met);
+        let flat = memory.all as f64 <= MOST_GROWTH * memory.tenth as f64;
+        let what = format!(
+            "memory of a reader of {:.1} GB, all of an epoch to a tenth",
+            memory.bytes as f64 / 1e9
+        );
+        let met = flat && memory.bytes >= LEAST_READ;
+        self.bars.add(&what, "flat, of ≥ 20 GB", measured, met);
         self.memory = Some(memory);
-    }
-
-    fn bar(&mut self, what: &str, wanted: &str, measured: String, met: bool) {
-        let met = if met { "yes" } else { "no" };
-        self.bars.push(vec![what.to_owned(), wanted.to_owned(), measured, met.to_owned()]);
     }
 
     /// All of it in Markdown.
@@ -121,8 +123,7 @@ impl Section {
         let header =
             ["task", "program", "cores", "rate", "least–most", "cores used", "the first over it"];
         let mut text = format!("{}\n{}", self.introduction(), table(&header, &self.rows, 2));
-        let header = ["bar", "wanted", "measured", "met"];
-        text += &format!("\n{}", table(&header, &self.bars, 1));
+        text += &self.bars.text("bar");
         if let Some(memory) = self.memory {
             text += &format!(
                 "\nA reader sampled an epoch of {rollouts} rollouts with {frames} frames, {bytes:.1} \
@@ -139,29 +140,19 @@ impl Section {
     }
 
     fn introduction(&self) -> String {
-        let commit = machine::commit().map_or_else(String::new, |commit| format!(" ({commit})"));
-        let held = match machine::cores(1) {
-            Some(_) => "held to the same cores with `taskset`",
-            None => "not held to cores, for want of `taskset`",
-        };
-        format!(
-            "Written by `cargo xtask bench data` on {date}, on {machine}.\n\
-             rl755 {version}{commit}, TensorFlow {tensorflow}.\n{others}\n\
-             {rounds} rounds of each program, one program after another, {held}.\n\
-             The datasets are {ROLLOUTS} rollouts of CarRacing with up to {STEPS} frames each \
+        let beside = format!("TensorFlow {}", python::TENSORFLOW.version("tensorflow-cpu"));
+        let mut text =
+            report::introduction("cargo xtask bench data", &beside, &self.others, self.rounds);
+        text += &format!(
+            "The datasets are {ROLLOUTS} rollouts of CarRacing with up to {STEPS} frames each \
              ({bytes:.0} MB as PNG), and a fifth\nof them as tensors, all in the page cache. Written \
              are rollouts of 200 frames, ours synced to disk,\nTensorFlow's not. TensorFlow \
              verifies framing and checksums alone, ours what is in the records, too.\nSampled are \
              100 random frames of a rollout at a time, decoded, as floats in [0, 1]. Collecting and\n\
              stepping are of the same rollouts: the policy `smooth`, the same seeds, 500 steps.\n",
-            date = machine::today(),
-            machine = machine::description(),
-            version = env!("CARGO_PKG_VERSION"),
-            tensorflow = python::TENSORFLOW.version("tensorflow-cpu"),
-            others = machine::others(&self.others),
-            rounds = self.rounds,
             bytes = self.stored.bytes as f64 / 1e6,
-        )
+        );
+        text
     }
 }
 
@@ -170,14 +161,6 @@ impl Program {
         let (Self::Ours(_, title) | Self::TensorFlow(_, title)) = self;
         title
     }
-}
-
-fn times(ratio: f64) -> String {
-    format!("{ratio:.2} ×")
-}
-
-fn megabytes(bytes: u64) -> String {
-    format!("{:.0} MB", bytes as f64 / 1e6)
 }
 
 #[cfg(test)]
@@ -199,8 +182,10 @@ mod tests {
     }
 
     fn bar(section: &Section, begin: &str) -> [String; 2] {
-        let bar = section.bars.iter().find(|bar| bar[0].starts_with(begin)).unwrap();
-        [bar[2].clone(), bar[3].clone()]
+        let text = section.bars.text("bar");
+        let line = text.lines().find(|line| line.starts_with(&format!("| {begin}"))).unwrap();
+        let cells: Vec<&str> = line.trim_end_matches(" |").rsplit(" | ").map(str::trim).collect();
+        [cells[1].to_owned(), cells[0].to_owned()]
     }
 
     #[test]
@@ -237,7 +222,10 @@ mod tests {
         let (bytes, rollouts, frames) = (20_000_000_000, 10_000, 8_000_000);
         let (tenth, all) = (100_000_000, 101_000_000);
         section.add_memory(Memory { bytes, rollouts, frames, tenth, all });
-        assert_eq!(bar(&section, "memory"), ["101 MB of 100 MB", "yes"]);
+        let reader = "memory of a reader of 20.0 GB";
+        assert_eq!(bar(&section, reader), ["101 MB of 100 MB", "yes"]);
         assert!(section.text().contains("10,000 rollouts with 8,000,000 frames, 20.0 GB"));
+        section.add_memory(Memory { bytes: 400_000_000, rollouts, frames, tenth, all });
+        assert_eq!(bar(&section, "memory of a reader of 0.4 GB")[1], "no", "too small to tell");
     }
 }

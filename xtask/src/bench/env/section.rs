@@ -1,8 +1,8 @@
 //! The section of `docs/benchmarks.md` on environments: tables, bars, and how it was measured.
 
-use super::{BARRED, Memory, Speed, Who, machine};
+use super::{BARRED, Memory, Speed, Who};
 use crate::{
-    bench::report::{grouped, table},
+    bench::report::{self, Bars, grouped, megabytes, table, times},
     python,
 };
 
@@ -23,14 +23,14 @@ pub(super) struct Section {
     others: Vec<f64>,
     speed_rows: Vec<Vec<String>>,
     memory_rows: Vec<Vec<String>>,
-    bars: Vec<Vec<String>>,
+    bars: Bars,
 }
 
 impl Section {
     /// Without results yet.
     pub(super) fn new(rounds: u32) -> Self {
-        let (others, speed_rows, memory_rows, bars) = (vec![], vec![], vec![], vec![]);
-        Self { rounds, others, speed_rows, memory_rows, bars }
+        let (others, speed_rows, memory_rows) = (vec![], vec![], vec![]);
+        Self { rounds, others, speed_rows, memory_rows, bars: Bars::default() }
     }
 
     /// Adds the programs' speeds in the environment `id`, and what they say of the bars.
@@ -39,7 +39,7 @@ impl Section {
             speeds.iter().find(|speed| speed.who == who && speed.cores == cores)
         };
         for speed in &speeds {
-            self.others.extend(speed.rounds.0.iter().filter_map(|round| Some(round.usage?.others)));
+            self.others.extend(speed.rounds.others());
             let (least, most) = speed.rounds.spread();
             // The first of ours is the one at its best.
             let ours = find(Who::Ours, speed.cores).filter(|_| speed.who != Who::Ours);
@@ -61,10 +61,15 @@ impl Section {
         }
         let Some(ours) = find(Who::Ours, 1) else { return };
         let rate = ours.rounds.median();
-        self.bar("steps/s on one core", "≥ 12,000", grouped(rate), rate >= LEAST_RATE);
+        self.bars.add("steps/s on one core", "≥ 12,000", grouped(rate), rate >= LEAST_RATE);
         if let Some(envpool) = find(Who::EnvPool, 1) {
             let ratio = ours.rounds.over(&envpool.rounds);
-            self.bar("over EnvPool, one core", "≥ 10 ×", times(ratio), ratio >= LEAST_OVER_ENVPOOL);
+            self.bars.add(
+                "over EnvPool, one core",
+                "≥ 10 ×",
+                times(ratio),
+                ratio >= LEAST_OVER_ENVPOOL,
+            );
         }
         if let Some(two) = find(Who::Ours, 2)
             && let Some(one) = speeds
@@ -73,7 +78,7 @@ impl Section {
         {
             let ratio = two.rounds.over(&one.rounds);
             let what = format!("two cores over one, both with {} envs", two.envs);
-            self.bar(&what, "≥ 1.9 ×", times(ratio), ratio >= LEAST_OVER_ONE_CORE);
+            self.bars.add(&what, "≥ 1.9 ×", times(ratio), ratio >= LEAST_OVER_ONE_CORE);
         }
     }
 
@@ -83,14 +88,9 @@ impl Section {
             self.memory_rows.push(vec![who.name(), envs.to_string(), megabytes(bytes)]);
             if who == Who::Ours {
                 let met = bytes <= MOST_BYTES;
-                self.bar("memory per environment", "≤ 1 MB", megabytes(bytes), met);
+                self.bars.add("memory per environment", "≤ 1 MB", megabytes(bytes), met);
             }
         }
-    }
-
-    fn bar(&mut self, what: &str, wanted: &str, measured: String, met: bool) {
-        let met = if met { "yes" } else { "no" };
-        self.bars.push(vec![what.to_owned(), wanted.to_owned(), measured, met.to_owned()]);
     }
 
     /// All of it in Markdown.
@@ -107,10 +107,7 @@ impl Section {
             "rl755 over it",
         ];
         let mut text = format!("{}\n{}", self.introduction(), table(&header, &self.speed_rows, 2));
-        if !self.bars.is_empty() {
-            let header = [BARRED, "wanted", "measured", "met"];
-            text += &format!("\n{}", table(&header, &self.bars, 1));
-        }
+        text += &self.bars.text(BARRED);
         if !self.memory_rows.is_empty() {
             let header = [BARRED, "envs", "memory of each"];
             text += &format!(
@@ -123,31 +120,19 @@ impl Section {
     }
 
     fn introduction(&self) -> String {
-        let commit = machine::commit().map_or_else(String::new, |commit| format!(" ({commit})"));
-        let held = match machine::cores(1) {
-            Some(_) => "held to the same cores with `taskset`",
-            None => "not held to cores, for want of `taskset`",
-        };
-        format!(
-            "Written by `cargo xtask bench env` on {date}, on {machine}.\n\
-             rl755 {version}{commit}, EnvPool {envpool}, Gymnasium {gymnasium}, pygame {pygame}, \
-             Box2D {box2d}.\n{others}\n\
-             {rounds} rounds of each program, one program after another, {held}.\n\
-             Random actions, in CarRacing each held for 8 steps; observations returned; ended \
-             episodes reset within\nthe time measured. `envs` are stepped together: on one core as many \
-             as suit a program best, ours also\nas many as on two. Gymnasium has one in a process, and a \
-             process for each core. EnvPool's CarRacing looks different from \
-             Gymnasium's, ours does not.\n",
-            date = machine::today(),
-            machine = machine::description(),
-            version = env!("CARGO_PKG_VERSION"),
-            envpool = python::ENVPOOL.version("envpool"),
-            gymnasium = python::GYMNASIUM.version("gymnasium"),
-            pygame = python::GYMNASIUM.version("pygame"),
-            box2d = python::GYMNASIUM.version("box2d"),
-            others = machine::others(&self.others),
-            rounds = self.rounds,
-        )
+        let beside = format!(
+            "EnvPool {}, Gymnasium {}, pygame {}, Box2D {}",
+            python::ENVPOOL.version("envpool"),
+            python::GYMNASIUM.version("gymnasium"),
+            python::GYMNASIUM.version("pygame"),
+            python::GYMNASIUM.version("box2d"),
+        );
+        report::introduction("cargo xtask bench env", &beside, &self.others, self.rounds)
+            + "Random actions, in CarRacing each held for 8 steps; observations returned; ended \
+               episodes reset\nwithin the time measured. `envs` are stepped together: on one core \
+               as many as suit a program best,\nours also as many as on two. Gymnasium has one in a \
+               process, and a process for each core.\nEnvPool's CarRacing looks different from \
+               Gymnasium's, ours does not.\n"
     }
 }
 
@@ -160,14 +145,6 @@ impl Who {
         }
         .to_owned()
     }
-}
-
-fn times(ratio: f64) -> String {
-    if ratio < 10.0 { format!("{ratio:.2} ×") } else { format!("{ratio:.1} ×") }
-}
-
-fn megabytes(bytes: u64) -> String {
-    format!("{:.2} MB", bytes as f64 / 1e6)
 }
 
 #[cfg(test)]
