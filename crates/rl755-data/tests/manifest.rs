@@ -145,10 +145,12 @@ fn other_formats_and_contradictions_are_told() {
         let error = Dataset::open(&path).unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");
     };
-    check(&|m| m["format"] = json!(1), "format 1; this program reads 2");
+    check(&|m| m["format"] = json!(1), "format 1; this program reads 2: pack or encode it again");
     check(&|m| m["format"] = Value::Null, "no format number");
     check(&|m| m["splits"]["train"]["end"] = json!(99), "split train is 0..99 of 6 rollouts");
-    check(&|m| m["shards"][0]["file"] = json!("../a"), "shard ../a lies outside");
+    for file in ["../a", "/a", "a/b", "", ".", "..", ".a"] {
+        check(&|m| m["shards"][0]["file"] = json!(file), &format!("shard `{file}` lies outside"));
+    }
     check(&|m| m["action_width"] = json!(7), "action_width 7 where the environment has 2");
     check(&|m| m["shards"][0]["lengths"] = json!([-1]), "-1");
     check(&|m| m["size"] = json!(1), "unknown field `size`");

@@ -227,6 +227,7 @@ fn wrong_requests_are_refused_before_anything_is_written() {
     check(&|c| c.validation_fraction = 1.0, "validation_fraction is 1");
     check(&|c| c.validation_fraction = f64::NAN, "validation_fraction is NaN");
     check(&|c| c.out_name = "../x".to_owned(), "out_name is `../x`");
+    check(&|c| c.out_name = ".x".to_owned(), "out_name is `.x`");
     let from = |directory: PathBuf| PackInput::RolloutDir(directory);
     check(&|c| c.input = from(directory.path().join("no")), "no: No such file or directory");
     check(&|c| c.input = from(directory.path().to_owned()), "has no rollouts");
@@ -244,6 +245,20 @@ fn a_directory_holds_one_dataset() {
             .to_string()
             .ends_with("already holds the raw dataset `stripes`; give another directory")
     );
+    // Nor is one replaced of which nobody can tell what it is.
+    let manifest = data.join("dataset.json");
+    let text = fs::read_to_string(&manifest).unwrap();
+    let other = text.replacen("\"format\": 2", "\"format\": 1", 1);
+    for (text, reason) in [(other.as_str(), "format 1; this program reads 2"), ("{", "EOF")] {
+        fs::write(&manifest, text).unwrap();
+        let before = files(&data);
+        let error = try_pack(&pack_config(&rollouts, &data)).unwrap_err().to_string();
+        assert!(error.contains("has a manifest that this version cannot read: "), "{error}");
+        assert!(error.contains(reason), "{error}");
+        assert_eq!(files(&data), before);
+    }
+    fs::remove_file(&manifest).unwrap();
+    assert_eq!(pack_all(&pack_config(&rollouts, &data)).written, 0);
 }
 
 #[test]

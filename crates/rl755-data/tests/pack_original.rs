@@ -184,6 +184,34 @@ fn damaged_records_are_named_and_left_out_only_on_request() {
 }
 
 #[test]
+fn an_empty_file_is_damaged() {
+    let directory = tempfile::tempdir().unwrap();
+    let pattern = write(directory.path(), raw, 0..8);
+    fs::write(file_of(directory.path(), 1), "").unwrap();
+    let data = directory.path().join("data");
+    let error = pack(&config(&pattern, &data), &Silent, &Interrupt::new()).unwrap_err().to_string();
+    assert!(error.starts_with("1 of 5 rollouts are damaged: "), "{error}");
+    assert!(error.ends_with("orig.tfrecord-00001-of-00002: it is empty"), "{error}");
+    let report = pack_all(&PackConfig { on_corrupt: OnCorrupt::Skip, ..config(&pattern, &data) });
+    assert_eq!((report.dataset.len(), report.skipped.len()), (4, 1));
+}
+
+#[test]
+fn frames_without_pixels_are_refused() {
+    for [height, width, channels] in [[0, 5, 3], [4, 0, 3], [4, 5, 0]] {
+        let frame = FrameFormat::Tensor.encode(FrameShape { height, width, channels }, &[]);
+        let frame = frame.unwrap();
+        let record = original(0, 3, |_| Feature::bytes(frame.clone()));
+        let error = OriginalRollout::parse(&record).unwrap_err().to_string();
+        let needed = "where 1 to 67108864 values is needed";
+        assert_eq!(error, format!("`observations`: [{height}, {width}, {channels}], {needed}"));
+        if let Ok(path) = std::env::var("WRITE_SEED") {
+            fs::write(path, &record).unwrap();
+        }
+    }
+}
+
+#[test]
 fn what_does_not_fit_is_told() {
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path().join("data");

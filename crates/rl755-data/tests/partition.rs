@@ -5,59 +5,17 @@ mod support;
 
 use std::{path::Path, thread};
 
-use ndarray::Array2;
-use rl755_data::{
-    CollectConfig, Dataset, EncodedPart, EncodedRollout, EncoderSource, PartConfig, Rollout,
-};
-use rl755_run::{Random, digest_bytes};
+use rl755_data::{CollectConfig, Dataset, EncodedRollout};
+use rl755_run::Random;
 use support::*;
 
 /// Outer shards, an instance each, and the sub shards of each.
 const OUTER: usize = 12;
 const SUB: usize = 10;
 
-fn encoder() -> EncoderSource {
-    let digest = digest_bytes(b"weights");
-    EncoderSource { name: "counting".to_owned(), path: "encoder".into(), digest, latent_width: 1 }
-}
-
-/// A latent is the rollout's index and the step.
-fn encode(rollout: Rollout, index: usize) -> EncodedRollout {
-    let latents =
-        Array2::from_shape_fn((rollout.steps(), 1), |(step, _)| (100 * index + step) as f32);
-    EncodedRollout {
-        environment: rollout.environment,
-        seed: rollout.seed,
-        policy: rollout.policy,
-        encoder: encoder().digest,
-        std_devs: latents.clone(),
-        latents,
-        actions: rollout.actions,
-        rewards: rollout.rewards,
-        terminated: rollout.terminated,
-        truncated: rollout.truncated,
-    }
-}
-
 /// What instance `index` of `outer` does, each with `sub` shards; whether it completed the dataset.
-fn instance(data: &Path, out_dir: &Path, (outer, sub): (usize, usize), index: usize) -> bool {
-    let source = Dataset::open(data).unwrap().split("all").unwrap();
-    let config = PartConfig {
-        out_dir: out_dir.to_owned(),
-        out_name: "latents".to_owned(),
-        num_outer_shards: outer,
-        outer_shard_index: index,
-        num_sub_shards: sub,
-    };
-    let mut part = EncodedPart::begin(config, source, encoder()).unwrap();
-    for shard in part.remaining() {
-        let mut writer = part.writer(&shard).unwrap();
-        for index in shard.rollouts.clone() {
-            writer.push(&encode(part.source().rollout(index).unwrap(), index)).unwrap();
-        }
-        part.finish_shard(&shard, writer).unwrap();
-    }
-    part.finish().unwrap().is_some()
+fn instance(data: &Path, out_dir: &Path, shards: (usize, usize), index: usize) -> bool {
+    encode_into(data, out_dir, shards, index).1.is_some()
 }
 
 /// Has 12 instances of 10 shards write a dataset of so many rollouts with `run`, and compares it
@@ -87,7 +45,7 @@ fn check(rollouts: usize, run: impl Fn(&Path, &Path)) {
         .rollouts::<EncodedRollout>()
         .map(|rollout| rollout.unwrap().latents[[0, 0]])
         .collect();
-    assert_eq!(latents, (0..rollouts).map(|index| 100.0 * index as f32).collect::<Vec<_>>());
+    assert_eq!(latents, (0..rollouts).map(|index| index as f32).collect::<Vec<_>>());
 }
 
 // Fewer rollouts than shards, and one more or less than there are shards.

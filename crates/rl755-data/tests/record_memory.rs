@@ -2,50 +2,15 @@
 //! test has a program of its own.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use std::{
-    alloc::{GlobalAlloc, Layout, System},
-    sync::atomic::{AtomicUsize, Ordering},
-};
+#[path = "support/memory.rs"]
+mod memory;
 
+use memory::most;
 use prost::Message;
 use rl755_data::{
     EncodedRollout, FrameFormat, FrameShape, Rollout, StoredRollout,
     proto::{Feature, FeatureList, FeatureLists, Features, SequenceExample},
 };
-
-/// The system's allocator, which knows how much is held and the most that was.
-struct Counting;
-
-static HELD: AtomicUsize = AtomicUsize::new(0);
-static MOST: AtomicUsize = AtomicUsize::new(0);
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
-fn take(bytes: usize) {
-    let held = HELD.fetch_add(bytes, Ordering::SeqCst) + bytes;
-    MOST.fetch_max(held, Ordering::SeqCst);
-}
-
-#[allow(unsafe_code, reason = "the trait is unsafe; every call goes to the system's as it came")]
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        take(layout.size());
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        HELD.fetch_sub(layout.size(), Ordering::SeqCst);
-        unsafe { System.dealloc(pointer, layout) }
-    }
-
-    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // Both are held where the block has to move.
-        take(size);
-        HELD.fetch_sub(layout.size(), Ordering::SeqCst);
-        unsafe { System.realloc(pointer, layout, size) }
-    }
-}
 
 /// A record that says it has `steps` observations of a space, and may have others.
 struct Claim<'a> {
@@ -93,13 +58,12 @@ impl Claim<'_> {
 /// Reads the record of `claim` and checks that it held at most `factor` bytes for each of its bytes.
 fn check(claim: Claim<'_>, factor: usize, is_sound: bool) {
     let record = claim.record();
-    let before = HELD.load(Ordering::SeqCst);
-    MOST.store(before, Ordering::SeqCst);
-    let read = Rollout::from_record(&record);
-    assert_eq!(read.is_ok(), is_sound, "{:?}", read.err());
-    drop(read);
-    EncodedRollout::from_record(&record).unwrap_err();
-    let most = MOST.load(Ordering::SeqCst) - before;
+    let most = most(|| {
+        let read = Rollout::from_record(&record);
+        assert_eq!(read.is_ok(), is_sound, "{:?}", read.err());
+        drop(read);
+        EncodedRollout::from_record(&record).unwrap_err();
+    });
     let allowed = factor * record.len() + (64 << 10);
     assert!(most <= allowed, "{most} bytes at once for {} bytes", record.len());
 }
@@ -110,6 +74,8 @@ const VECTOR: &str = r#"{"kind":"box","low":[0],"high":[1]}"#;
 // One test: others would be counted with it.
 #[test]
 fn no_record_takes_more_memory_than_is_stated() {
+    // The threads that decode frames are not counted.
+    rayon::broadcast(|_| ());
     let nothing = || vec![Feature { kind: None }; 1 << 20];
     for steps in [1, 1 << 20, i64::MAX] {
         let claim =

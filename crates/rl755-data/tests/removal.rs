@@ -10,12 +10,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ndarray::Array2;
 use rl755_data::{
-    CollectConfig, Dataset, EncodedPart, EncodedRollout, EncoderSource, Maker, PartConfig, Removal,
-    RemovalError, Rollout, VerifyConfig, VerifyError, VerifyReport, verify,
+    CollectConfig, Dataset, EncodedPart, IfMostlyBad, Maker, Removal, RemovalError, VerifyConfig,
+    VerifyError, VerifyReport, verify,
 };
-use rl755_run::{Interrupt, Silent, digest_bytes};
+use rl755_run::{Interrupt, Silent};
 use support::*;
 
 fn check_alone(pattern: &Path) -> VerifyReport {
@@ -49,7 +48,7 @@ fn packing_again_writes_a_deleted_shard_again() {
     damage(&shard);
     let report = check_alone(&data);
     assert_eq!(report.makers(), BTreeSet::from([Maker::Packing]));
-    let removed = report.remove_bad_files(&Removal::Delete, false).unwrap();
+    let removed = report.remove_bad_files(&Removal::Delete, IfMostlyBad::Refuse).unwrap();
     assert!(matches!(&removed[..], [only] if only.path == shard && only.moved_to.is_none()));
     drop(report);
     assert!(!shard.exists());
@@ -69,7 +68,7 @@ fn collecting_again_collects_a_deleted_rollout_again() {
     damage(&directory.path().join("rollout-0000-000002.tfrecord"));
     let report = check_alone(directory.path());
     assert_eq!(report.makers(), BTreeSet::from([Maker::Collecting]));
-    report.remove_bad_files(&Removal::Delete, false).unwrap();
+    report.remove_bad_files(&Removal::Delete, IfMostlyBad::Refuse).unwrap();
     assert_eq!(files(directory.path()).len(), before.len() - 1);
     assert_eq!(collect_all(&config).collected, 1);
     assert_eq!(files(directory.path()), before);
@@ -80,62 +79,23 @@ fn encoding_again_writes_a_deleted_shard_again() {
     let directory = tempfile::tempdir().unwrap();
     dataset(directory.path(), |_| {});
     let out_dir = directory.path().join("encoded");
-    let encoder = EncoderSource {
-        name: "test".to_owned(),
-        path: "encoder".into(),
-        digest: digest_bytes(b"weights"),
-        latent_width: 1,
-    };
     // Gives how many shards it wrote.
     let encode = || {
-        let source = Dataset::open(&directory.path().join("data")).unwrap().split("all").unwrap();
-        let config = PartConfig {
-            out_dir: out_dir.clone(),
-            out_name: "latents".to_owned(),
-            num_outer_shards: 1,
-            outer_shard_index: 0,
-            num_sub_shards: 3,
-        };
-        let mut part = EncodedPart::begin(config, source, encoder.clone()).unwrap();
-        let remaining = part.remaining();
-        for shard in &remaining {
-            let mut writer = part.writer(shard).unwrap();
-            for index in shard.rollouts.clone() {
-                writer.push(&encoded(part.source().rollout(index).unwrap(), &encoder)).unwrap();
-            }
-            part.finish_shard(shard, writer).unwrap();
-        }
-        part.finish().unwrap().unwrap();
-        remaining.len()
+        let (shards, dataset) = encode_into(&directory.path().join("data"), &out_dir, (1, 3), 0);
+        assert!(dataset.is_some());
+        shards
     };
     assert_eq!(encode(), 3);
     let before = files(&out_dir);
     damage(&out_dir.join("latents.tfrecord-00002-of-00003"));
     let report = check_alone(&out_dir);
     assert_eq!(report.makers(), BTreeSet::from([Maker::Encoding]));
-    report.remove_bad_files(&Removal::Delete, false).unwrap();
+    report.remove_bad_files(&Removal::Delete, IfMostlyBad::Refuse).unwrap();
     drop(report);
     assert_eq!(files(&out_dir).len(), before.len() - 1);
     assert_eq!(encode(), 1);
     assert_eq!(files(&out_dir), before);
     assert!(check(&out_dir).is_clean());
-}
-
-/// A rollout whose latents are its steps.
-fn encoded(rollout: Rollout, encoder: &EncoderSource) -> EncodedRollout {
-    let latents = Array2::from_shape_fn((rollout.steps(), 1), |(step, _)| step as f32);
-    EncodedRollout {
-        environment: rollout.environment,
-        seed: rollout.seed,
-        policy: rollout.policy,
-        encoder: encoder.digest.clone(),
-        std_devs: latents.clone(),
-        latents,
-        actions: rollout.actions,
-        rewards: rollout.rewards,
-        terminated: rollout.terminated,
-        truncated: rollout.truncated,
-    }
 }
 
 #[test]
@@ -147,7 +107,7 @@ fn quarantined_files_keep_their_names_and_replace_nothing() {
     let name = shard.file_name().unwrap();
     for moved_to in [quarantine.join(name), quarantine.join(format!("{}.1", name.display()))] {
         let damaged = fs::read(&shard).unwrap();
-        let removed = check_alone(&data).remove_bad_files(&removal, false).unwrap();
+        let removed = check_alone(&data).remove_bad_files(&removal, IfMostlyBad::Refuse).unwrap();
         assert_eq!(removed[0].moved_to.as_ref(), Some(&moved_to));
         assert!(!shard.exists());
         assert_eq!(fs::read(&moved_to).unwrap(), damaged);
@@ -155,7 +115,7 @@ fn quarantined_files_keep_their_names_and_replace_nothing() {
         fs::write(&shard, "other damage").unwrap();
     }
     let here = Removal::Quarantine(data.join("../data"));
-    let refused = check_alone(&data).remove_bad_files(&here, false);
+    let refused = check_alone(&data).remove_bad_files(&here, IfMostlyBad::Refuse);
     assert!(matches!(refused, Err(RemovalError::SameDirectory { .. })));
 }
 
@@ -169,7 +129,7 @@ fn quarantine_may_lie_on_another_file_system() {
     let damaged = fs::read(&shard).unwrap();
     fs::write(elsewhere.path().join(shard.file_name().unwrap()), "taken").unwrap();
     let removal = Removal::Quarantine(elsewhere.path().to_owned());
-    let removed = check_alone(&data).remove_bad_files(&removal, false).unwrap();
+    let removed = check_alone(&data).remove_bad_files(&removal, IfMostlyBad::Refuse).unwrap();
     assert!(!shard.exists());
     assert_eq!(fs::read(removed[0].moved_to.as_ref().unwrap()).unwrap(), damaged);
     assert_eq!(files(elsewhere.path()).len(), 2);
@@ -185,7 +145,7 @@ fn a_link_to_a_bad_file_is_removed_and_what_it_points_to_is_not() {
     fs::rename(&shard, &target).unwrap();
     std::os::unix::fs::symlink("../elsewhere", &shard).unwrap();
     let removal = Removal::Quarantine(directory.path().join("bad/ones"));
-    let removed = check_alone(&data).remove_bad_files(&removal, false).unwrap();
+    let removed = check_alone(&data).remove_bad_files(&removal, IfMostlyBad::Refuse).unwrap();
     assert!(!shard.is_symlink() && target.exists());
     let moved_to = removed[0].moved_to.as_ref().unwrap();
     assert_eq!(fs::read(moved_to).unwrap(), fs::read(target).unwrap());
@@ -198,10 +158,10 @@ fn nothing_is_touched_when_most_of_the_set_is_bad() {
     damage(&data.join("stripes.tfrecord-00000-of-00003"));
     let before = files(&data);
     let report = check_alone(&data);
-    let refused = report.remove_bad_files(&Removal::Delete, false);
+    let refused = report.remove_bad_files(&Removal::Delete, IfMostlyBad::Refuse);
     assert!(matches!(refused, Err(RemovalError::MostlyBad { bad: 2, files: 3 })));
     assert_eq!(files(&data), before);
-    assert_eq!(report.remove_bad_files(&Removal::Delete, true).unwrap().len(), 2);
+    assert_eq!(report.remove_bad_files(&Removal::Delete, IfMostlyBad::Remove).unwrap().len(), 2);
     assert_eq!(files(&data).len(), before.len() - 2);
 }
 
@@ -215,11 +175,75 @@ fn nothing_is_removed_under_a_reader_and_no_reader_comes_meanwhile() {
     assert!(matches!(busy, Err(VerifyError::Busy { .. })));
     // Only looking is always possible, but removes nothing.
     let looked = check(&data);
-    let refused = looked.remove_bad_files(&Removal::Delete, true);
+    let refused = looked.remove_bad_files(&Removal::Delete, IfMostlyBad::Remove);
     assert!(matches!(refused, Err(RemovalError::NotLocked)));
     drop(reader);
     let report = check_alone(&data);
     assert!(Dataset::open(&data).is_err());
     drop(report);
     assert!(Dataset::open(&data).is_ok());
+}
+
+#[test]
+fn a_manifest_that_is_not_known_to_be_bad_stays() {
+    let directory = tempfile::tempdir().unwrap();
+    dataset(directory.path(), |_| {});
+    let data = directory.path().join("data");
+    let manifest = data.join("dataset.json");
+    let text = fs::read_to_string(&manifest).unwrap();
+    assert!(check(data.join("*")).is_clean(), "it has no records");
+    let remove = || {
+        let report = check_alone(&data);
+        assert_eq!((report.files, report.bad_files().len()), (4, 1), "{report:?}");
+        let makers = report.makers();
+        (makers, report.remove_bad_files(&Removal::Delete, IfMostlyBad::Remove).unwrap().len())
+    };
+    fs::write(&manifest, text.replace("\"format\": 2", "\"format\": 1")).unwrap();
+    assert_eq!(remove(), (BTreeSet::new(), 0), "it is of another version");
+    // What the file system refuses to read says nothing of what it holds.
+    fs::remove_file(&manifest).unwrap();
+    fs::create_dir(&manifest).unwrap();
+    assert_eq!(remove(), (BTreeSet::new(), 0), "it cannot be read");
+    fs::remove_dir(&manifest).unwrap();
+    fs::write(&manifest, &text[..text.len() / 2]).unwrap();
+    assert_eq!(remove(), (BTreeSet::from([Maker::Packing]), 1));
+    pack_all(&pack_config(&directory.path().join("rollouts"), &data));
+    assert_eq!(fs::read_to_string(&manifest).unwrap(), text);
+}
+
+#[test]
+fn what_wrote_a_file_is_known_without_a_manifest() {
+    let directory = tempfile::tempdir().unwrap();
+    let (data, _) = damaged_dataset(directory.path());
+    let makers = |directory: &Path| {
+        fs::remove_file(directory.join("dataset.json")).unwrap();
+        check_alone(directory).makers()
+    };
+    assert_eq!(makers(&data), BTreeSet::from([Maker::Packing]));
+    pack_all(&pack_config(&directory.path().join("rollouts"), &data));
+    let out_dir = directory.path().join("encoded");
+    encode_into(&data, &out_dir, (1, 2), 0);
+    damage(&out_dir.join("latents.tfrecord-00000-of-00002"));
+    assert_eq!(makers(&out_dir), BTreeSet::from([Maker::Encoding]));
+    // Nothing here writes the original project's files.
+    let original = directory.path().join("original");
+    fs::create_dir(&original).unwrap();
+    fs::write(original.join("cars.tfrecord-00000-of-00001"), "damaged").unwrap();
+    let report = check_alone(&original);
+    assert!(!report.is_clean() && report.makers().is_empty());
+}
+
+#[test]
+fn nothing_is_removed_while_a_part_is_encoded() {
+    let directory = tempfile::tempdir().unwrap();
+    dataset(directory.path(), |_| {});
+    let [data, out_dir] = ["data", "encoded"].map(|name| directory.path().join(name));
+    encode_into(&data, &out_dir, (2, 1), 0);
+    let source = Dataset::open(&data).unwrap().split("all").unwrap();
+    let part = EncodedPart::begin(part_config(&out_dir, (2, 1), 1), source, encoder()).unwrap();
+    let config = VerifyConfig { exclusive: true, ..verify_config(&out_dir) };
+    let busy = verify(&config, &Silent, &Interrupt::new());
+    assert!(matches!(busy, Err(VerifyError::Busy { .. })));
+    drop(part);
+    assert!(check_alone(&out_dir).is_clean());
 }

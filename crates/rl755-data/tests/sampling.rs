@@ -5,15 +5,16 @@ mod support;
 
 use std::{collections::BTreeMap, path::Path};
 
-use ndarray::{Array2, s};
+use ndarray::s;
 use rayon::prelude::*;
 use rl755_data::{
     CollectConfig, Dataset, DatasetError, DatasetManifest, EncodedPart, EncodedRollout,
     EncoderSource, FrameSampler, FrameSamplerConfig, MemoryBudget, Observations, PartConfig,
-    Rollout, Split, StoredRollout, WindowSampler, WindowSamplerConfig, unit_floats,
+    PartError, Rollout, Split, StoredRollout, VerifyConfig, VerifyError, WindowSampler,
+    WindowSamplerConfig, unit_floats, verify,
 };
 use rl755_env::ObservationRef;
-use rl755_run::digest_bytes;
+use rl755_run::{Interrupt, Silent, digest_bytes};
 use support::*;
 
 fn frame_sampler(directory: &Path, config: FrameSamplerConfig) -> FrameSampler {
@@ -275,59 +276,14 @@ fn damage_in_a_shard_is_an_error_that_names_it() {
     assert!(error.to_string().contains("stripes.tfrecord-00000-of-00001: record 0 at byte 0"));
 }
 
-/// Replaces observations by recognisable latents: rollout, step.
-fn encode(rollout: &Rollout, index: usize, encoder: &EncoderSource) -> EncodedRollout {
-    let steps = rollout.steps();
-    let latents =
-        Array2::from_shape_fn((steps, 2), |(t, i)| if i == 0 { index as f32 } else { t as f32 });
-    EncodedRollout {
-        environment: rollout.environment.clone(),
-        seed: rollout.seed,
-        policy: rollout.policy.clone(),
-        encoder: encoder.digest.clone(),
-        std_devs: latents.mapv(|v| v + 0.5),
-        latents,
-        actions: rollout.actions.clone(),
-        rewards: rollout.rewards.clone(),
-        terminated: rollout.terminated,
-        truncated: rollout.truncated,
-    }
-}
-
-fn encoder() -> EncoderSource {
-    EncoderSource {
-        name: "test".to_owned(),
-        path: "encoder".into(),
-        digest: digest_bytes(b"weights"),
-        latent_width: 2,
-    }
-}
-
-/// Writes part `outer` of `(outer, sub)` shards; gives the dataset where it was the last.
+/// Writes a part into `directory/out`; gives the dataset where it was the last.
 fn encode_part(
     directory: &Path,
     out: &str,
-    (outer, sub): (usize, usize),
+    shards: (usize, usize),
     index: usize,
 ) -> Option<Dataset> {
-    let source = Dataset::open(&directory.join("data")).unwrap().split("all").unwrap();
-    let config = PartConfig {
-        out_dir: directory.join(out),
-        out_name: "latents".to_owned(),
-        num_outer_shards: outer,
-        outer_shard_index: index,
-        num_sub_shards: sub,
-    };
-    let mut part = EncodedPart::begin(config, source, encoder()).unwrap();
-    for shard in part.remaining() {
-        let mut writer = part.writer(&shard).unwrap();
-        for index in shard.rollouts.clone() {
-            let rollout = part.source().rollout(index).unwrap();
-            writer.push(&encode(&rollout, index, &encoder())).unwrap();
-        }
-        part.finish_shard(&shard, writer).unwrap();
-    }
-    part.finish().unwrap()
+    encode_into(&directory.join("data"), &directory.join(out), shards, index).1
 }
 
 #[test]
@@ -351,18 +307,13 @@ fn parts_in_any_order_give_the_dataset_of_one_part() {
 fn a_part_goes_on_where_it_was_and_mends_damage() {
     let directory = tempfile::tempdir().unwrap();
     dataset(directory.path(), |_| {});
-    let whole = encode_part(directory.path(), "out", (1, 3), 0).unwrap();
-    let before = files(whole.directory());
-    let shard = whole.directory().join("latents.tfrecord-00001-of-00003");
+    encode_part(directory.path(), "out", (1, 3), 0).unwrap();
+    let out = directory.path().join("out");
+    let before = files(&out);
+    let shard = out.join("latents.tfrecord-00001-of-00003");
     std::fs::write(&shard, b"damaged").unwrap();
     let source = Dataset::open(&directory.path().join("data")).unwrap().split("all").unwrap();
-    let config = PartConfig {
-        out_dir: whole.directory().to_owned(),
-        out_name: "latents".to_owned(),
-        num_outer_shards: 1,
-        outer_shard_index: 0,
-        num_sub_shards: 3,
-    };
+    let config = part_config(&out, (1, 3), 0);
     let part = EncodedPart::begin(config.clone(), source.clone(), encoder()).unwrap();
     let remaining: Vec<_> = part.remaining().into_iter().map(|s| s.index).collect();
     assert_eq!(remaining, [1]);
@@ -371,13 +322,18 @@ fn a_part_goes_on_where_it_was_and_mends_damage() {
     // Nor does another plan take its shards away, ...
     let other = PartConfig { num_outer_shards: 3, num_sub_shards: 1, ..config.clone() };
     let other = EncodedPart::begin(other, source.clone(), encoder()).unwrap_err();
-    assert!(
-        other.to_string().contains("another process writes another encoded dataset"),
-        "{other}"
-    );
+    assert!(other.to_string().contains("another process writes another dataset"), "{other}");
+    // Nor are its shards removed, or others written while they may be.
+    let exclusive = VerifyConfig { exclusive: true, ..verify_config(&out) };
+    let busy = verify(&exclusive, &Silent, &Interrupt::new());
+    assert!(matches!(busy, Err(VerifyError::Busy { .. })));
     drop(part);
+    let report = verify(&exclusive, &Silent, &Interrupt::new()).unwrap();
+    let busy = EncodedPart::begin(config.clone(), source.clone(), encoder()).unwrap_err();
+    assert!(matches!(busy, PartError::OtherWork { .. }), "{busy}");
+    drop(report);
     encode_part(directory.path(), "out", (1, 3), 0).unwrap();
-    assert_eq!(files(whole.directory()), before);
+    assert_eq!(files(&out), before);
     // ... and the dataset that is read is not written over.
     let raw = PartConfig { out_dir: directory.path().join("data"), ..config.clone() };
     let raw = EncodedPart::begin(raw, source.clone(), encoder()).unwrap_err();
@@ -392,9 +348,17 @@ fn a_part_goes_on_where_it_was_and_mends_damage() {
 fn another_plan_replaces_the_encoded_dataset() {
     let directory = tempfile::tempdir().unwrap();
     dataset(directory.path(), |_| {});
-    encode_part(directory.path(), "out", (1, 3), 0).unwrap();
-    encode_part(directory.path(), "out", (1, 2), 0).unwrap();
+    let dataset = encode_part(directory.path(), "out", (1, 3), 0).unwrap();
     let out = directory.path().join("out");
+    let source = Dataset::open(&directory.path().join("data")).unwrap().split("all").unwrap();
+    let other = EncodedPart::begin(part_config(&out, (1, 2), 0), source, encoder()).unwrap_err();
+    assert!(matches!(other, PartError::OtherWork { .. }), "it is read: {other}");
+    drop(dataset);
+    // What is no part's log stays.
+    let notes = out.join("parts/notes");
+    std::fs::copy(out.join("parts/outer-00000-of-00001.jsonl"), &notes).unwrap();
+    encode_part(directory.path(), "out", (1, 2), 0).unwrap();
+    assert!(notes.exists());
     // Two shards and the manifest.
     assert_eq!(files(&out).len(), 3);
     assert_eq!(Dataset::open(&out).unwrap().len(), 6);
@@ -542,7 +506,7 @@ fn records_round_trip_and_are_the_same_bytes_each_time() {
     let record = raw.to_record().unwrap();
     assert_eq!(record, raw.to_record().unwrap());
     assert_eq!(Rollout::from_record(&record).unwrap(), raw);
-    let encoded = encode(&raw, 1, &encoder());
+    let encoded = encode(raw.clone(), 1);
     let record = encoded.to_record().unwrap();
     assert_eq!(EncodedRollout::from_record(&record).unwrap(), encoded);
     let mut broken = encoded;

@@ -155,6 +155,13 @@ fn what_is_refused_is_not_written_either() {
     let mut negative = encoded();
     negative.std_devs[(1, 2)] = -1.0;
     assert!(negative.to_record().is_err());
+    let nothing = EncodedRollout {
+        latents: Array2::zeros((2, 0)),
+        std_devs: Array2::zeros((2, 0)),
+        ..encoded()
+    };
+    let error = nothing.to_record().unwrap_err().to_string();
+    assert!(error.ends_with("latents without values, where a width of at least 1 is needed"));
 }
 
 #[test]

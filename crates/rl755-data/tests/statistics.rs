@@ -7,8 +7,8 @@ use std::{fs, path::Path};
 
 use ndarray::{Array2, Axis};
 use rl755_data::{
-    CollectConfig, Dataset, EncodedRollout, Rollout, ShardWriter, Statistics, Summary,
-    VerifyConfig, verify,
+    CollectConfig, ContactSheetError, Dataset, EncodedRollout, Rollout, ShardWriter, Statistics,
+    Summary, VerifyConfig, verify,
 };
 use rl755_run::{Interrupt, Silent, digest_bytes};
 use support::*;
@@ -123,12 +123,32 @@ fn a_contact_sheet_has_the_frames_of_rollouts_in_its_rows() {
             }
         }
     }
+    // Rollouts that are no longer there are told, not taken for ones without frames.
+    let statistics = statistics(&data, 2);
+    let shard = data.join("stripes.tfrecord-00000-of-00008");
+    fs::write(&shard, vec![0; fs::metadata(&shard).unwrap().len() as usize]).unwrap();
+    assert!(matches!(statistics[0].contact_sheet(), Err(ContactSheetError::Record { .. })));
     // The reference decoder of the png crate.
     let bytes = sheet.to_png().unwrap();
     let mut reader = png::Decoder::new(std::io::Cursor::new(bytes)).read_info().unwrap();
     let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
     reader.next_frame(&mut pixels).unwrap();
     assert_eq!(pixels, sheet.pixels);
+}
+
+/// A rollout that TensorFlow wrote as the original did: 3 frames of 2x3 pixels whose bytes are
+/// 10 t + i.
+#[test]
+fn frames_of_the_original_are_drawn() {
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let found = statistics(&golden.join("original_raw_4_actions.tfrecord"), 1);
+    let sheet = found[0].contact_sheet().unwrap().unwrap();
+    assert_eq!((sheet.shape.height, sheet.shape.width), (2 + 4, 8 * 5 + 2));
+    for (t, y, x) in ndarray::indices((3, 2, 3)) {
+        let start = ((2 + y) * sheet.shape.width + 2 + 5 * t + x) * 3;
+        let expected = [0, 1, 2].map(|channel| (10 * t + 9 * y + 3 * x + channel) as u8);
+        assert_eq!(sheet.pixels[start..start + 3], expected, "frame {t}, row {y}, column {x}");
+    }
 }
 
 #[test]

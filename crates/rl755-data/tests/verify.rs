@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, fs, io::Write, path::Path, sync::Mutex};
 
 use prost::Message;
 use rl755_data::{
-    CollectConfig, Fault, FrameCheck, VerifyConfig, VerifyError,
+    CollectConfig, Fault, FrameCheck, Problem, VerifyConfig, VerifyError,
     proto::{Feature, FeatureList, SequenceExample},
     record::RecordReader,
     verify,
@@ -202,7 +202,54 @@ fn files_are_compared_with_the_manifest_beside_them() {
     }
     kept.iter().for_each(|(path, bytes)| fs::write(path, bytes).unwrap());
     fs::write(data.join("dataset.json"), "{").unwrap();
-    assert!(matches!(check(&data).problems[..], [ref p] if matches!(p.fault, Fault::Manifest(_))));
+    let report = check(&data);
+    assert!(matches!(report.problems[..], [ref p] if matches!(p.fault, Fault::Manifest(_))));
+    // Two shards are left.
+    assert_eq!((report.files, report.bad_files().len()), (3, 1), "a manifest is a file, too");
+}
+
+/// The problems that `pattern` has, which must all be of the file system's.
+fn unreadable(pattern: &Path) -> Vec<String> {
+    let report = check(pattern);
+    let is_unreadable = |p: &Problem| matches!(p.fault, Fault::Unreadable(_));
+    assert!(report.problems.iter().all(is_unreadable), "{report:?}");
+    let name = |p: &Problem| p.path.file_name().unwrap().to_str().unwrap().to_owned();
+    report.problems.iter().map(name).collect()
+}
+
+#[cfg(unix)]
+#[test]
+fn links_that_lead_to_nothing_are_found() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("a.tfrecord"), small_shard(directory.path())).unwrap();
+    for (name, target) in [("b.tfrecord", "b.tfrecord"), ("c.tfrecord", "nowhere")] {
+        std::os::unix::fs::symlink(target, directory.path().join(name)).unwrap();
+    }
+    let pattern = directory.path().join("*.tfrecord*");
+    for pattern in [directory.path(), &pattern] {
+        assert_eq!(unreadable(pattern), ["b.tfrecord", "c.tfrecord"]);
+        assert_eq!(check(pattern).files, 3);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn directories_that_may_not_be_read_are_found() {
+    use std::os::unix::fs::PermissionsExt;
+    let directory = tempfile::tempdir().unwrap();
+    let shard = small_shard(directory.path());
+    let [open, closed] = ["open", "closed"].map(|name| directory.path().join(name));
+    for directory in [&open, &closed] {
+        fs::create_dir(directory).unwrap();
+        fs::write(directory.join("x.tfrecord"), &shard).unwrap();
+    }
+    let allow = |mode| fs::set_permissions(&closed, fs::Permissions::from_mode(mode)).unwrap();
+    allow(0o000);
+    // The superuser may read it all the same.
+    if fs::read_dir(&closed).is_err() {
+        assert_eq!(unreadable(&directory.path().join("*/x.tfrecord*")), ["closed"]);
+    }
+    allow(0o755);
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! Small environments and datasets for the tests.
 #![allow(dead_code, reason = "each test uses its part")]
 
+mod encoding;
+
 use std::{
     collections::BTreeMap,
     fs,
@@ -13,6 +15,9 @@ use rl755_data::{
 };
 use rl755_env::{Env, EnvError, EnvRegistry, EnvSpec, ObservationMut, Space, Step};
 use rl755_run::{Interrupt, Progress, Silent};
+
+#[allow(unused_imports, reason = "each test uses its part")]
+pub(crate) use encoding::*;
 
 /// A picture that depends on the seed, the step and the actions so far. An episode ends by itself
 /// after 4 to 11 steps, by its seed.
