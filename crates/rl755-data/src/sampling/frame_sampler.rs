@@ -68,6 +68,7 @@ pub enum Observations {
 /// 2 · shuffle_buffer_bytes
 /// + (reader_threads + 1) · (2 · the longest record + 24 bytes for each of its steps)
 /// + 24 bytes for each rollout of the dataset: where it lies, and the order of visits
+/// + two decoded frames, and 12 KB for unpacking, for each thread of the current rayon pool
 /// ```
 ///
 /// while one thread asks for batches, beside the batch that it gives. Where a block's frames happen

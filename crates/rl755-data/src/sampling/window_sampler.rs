@@ -56,7 +56,8 @@ pub struct Windows {
 ///
 /// ```text
 /// reader_threads · (the longest record + its rollout)
-/// + 24 bytes for each rollout of the dataset
+/// + 48 bytes for each rollout of the dataset: where it lies, the order of visits, and its place
+///   among the kept ones
 /// + the batch, twice while it is put together
 /// ```
 #[derive(Debug)]
@@ -73,7 +74,8 @@ pub struct WindowSampler {
 #[derive(Debug)]
 struct Sampled {
     index: usize,
-    kept: OnceLock<Steps>,
+    /// Boxed, as few may be kept of very many rollouts.
+    kept: OnceLock<Box<Steps>>,
 }
 
 /// Consecutive steps of a rollout.
@@ -134,10 +136,10 @@ impl WindowSampler {
         if split.is_empty() {
             return Err(too_small(format!("the split `{}` has no rollouts", split.name())));
         }
-        let rollouts: Vec<_> = (0..split.len())
-            .filter(|&index| split.steps(index) >= config.length)
-            .map(|index| Sampled { index, kept: OnceLock::new() })
-            .collect();
+        let long_enough = |&index: &usize| split.steps(index) >= config.length;
+        let mut rollouts = Vec::with_capacity((0..split.len()).filter(long_enough).count());
+        let sampled = |index| Sampled { index, kept: OnceLock::new() };
+        rollouts.extend((0..split.len()).filter(long_enough).map(sampled));
         if rollouts.is_empty() {
             return Err(too_small(format!(
                 "none of the {} rollouts of the split `{}` has the {} steps of a window; the \
@@ -231,7 +233,7 @@ impl WindowSampler {
             .map_err(|source| dataset.schema_error(index, source))?;
         let window = steps.window(start, self.config.length);
         let bytes = steps.bytes();
-        if self.budget.take(bytes) && rollout.kept.set(steps).is_err() {
+        if self.budget.take(bytes) && rollout.kept.set(Box::new(steps)).is_err() {
             // The batch has it twice, and another thread was first.
             self.budget.give_back(bytes);
         }
