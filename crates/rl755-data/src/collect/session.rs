@@ -33,6 +33,8 @@ pub(crate) struct Request {
     pub(crate) num_rollouts: u64,
     pub(crate) max_steps: u64,
     pub(crate) seed: u64,
+    /// Requests that do not say it are of before there was a choice: of PNG.
+    #[serde(default)]
     pub(crate) frame_format: FrameFormat,
 }
 
@@ -263,6 +265,22 @@ mod tests {
         // An unfinished one of the same request beside it.
         drop(Session::claim(directory.path(), &request(1), false).unwrap());
         assert_eq!(claim(1).unwrap().number, 0);
+    }
+
+    #[test]
+    fn a_session_of_before_there_was_a_choice_of_formats_is_gone_on_with() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut first = Session::claim(directory.path(), &request(1), true).unwrap();
+        first.complete().unwrap();
+        drop(first);
+        let path = session_path(&directory.path().join("sessions"), 0);
+        let mut file: serde_json::Value =
+            serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+        file["request"].as_object_mut().unwrap().remove("frame_format").unwrap();
+        fs::write(&path, file.to_string()).unwrap();
+        assert_eq!(Session::claim(directory.path(), &request(1), true).unwrap().number, 0);
+        let tensors = Request { frame_format: FrameFormat::Tensor, ..request(1) };
+        assert_eq!(Session::claim(directory.path(), &tensors, true).unwrap().number, 1);
     }
 
     #[test]
