@@ -64,15 +64,14 @@ pub use collect::{
 };
 pub use dataset::{
     Dataset, DatasetError, DatasetManifest, DatasetNameError, DatasetRegistry, EncodedPart,
-    EncoderSource, MANIFEST_FORMAT, MANIFEST_NAME, OtherDataset, PartConfig, PartError, ShardEntry,
-    ShardError, ShardWriter, Split, SubShard, shard_name, train_and_validation,
+    EncoderSource, MANIFEST_FORMAT, OtherDataset, PartConfig, PartError, ShardEntry, ShardError,
+    ShardWriter, Split, SubShard, shard_name, train_and_validation,
 };
 pub use frame::{FrameError, FrameFormat, FrameShape, check_frame, decode_frame, encode_frame};
 pub use original::OriginalRollout;
 pub use pack::{
     CorruptRollout, OnCorrupt, OriginalInput, PackConfig, PackError, PackInput, PackReport, pack,
 };
-pub use partition::partition;
 pub use proto::WireError;
 pub use record::{RecordError, RecordFault};
 pub use rollout::{EncodedRollout, Rollout};
@@ -80,11 +79,11 @@ pub use sampling::{
     Ahead, FrameSampler, FrameSamplerConfig, MemoryBudget, Observations, WindowSampler,
     WindowSamplerConfig, Windows, unit_floats,
 };
-pub use schema::{RolloutRecorder, SCHEMA_VERSION, SchemaError, StoredRollout};
+pub use schema::{RolloutRecorder, SchemaError, StoredRollout};
 pub use statistics::{
     ActionHistogram, ContactSheet, ContactSheetError, LatentStatistics, Statistics, Summary,
 };
 pub use verify::{
-    Fault, FrameCheck, Maker, Problem, Removal, RemovalError, Removed, VerifyConfig, VerifyError,
-    VerifyReport, verify,
+    Fault, FrameCheck, IfMostlyBad, Maker, Problem, Removal, RemovalError, Removed, VerifyConfig,
+    VerifyError, VerifyReport, verify,
 };

@@ -6,14 +6,9 @@ use std::ops::Range;
 /// sizes differ by at most one (the larger ones first). Any counts will do: with more parts than
 /// items, the last parts are empty.
 ///
-/// ```
-/// # use rl755_data::partition;
-/// assert_eq!([0, 1, 2].map(|part| partition(5, 3, part)), [0..2, 2..4, 4..5]);
-/// ```
-///
 /// # Panics
 /// When `part` is not below `parts`.
-pub fn partition(items: usize, parts: usize, part: usize) -> Range<usize> {
+pub(crate) fn partition(items: usize, parts: usize, part: usize) -> Range<usize> {
     assert!(part < parts, "part {part} of {parts}");
     let (size, larger) = (items / parts, items % parts);
     let start = |part: usize| part * size + part.min(larger);
@@ -30,6 +25,11 @@ mod tests {
         assert_eq!(covered, (0..items).collect::<Vec<_>>(), "{items} in {parts}");
         let sizes = || ranges.iter().map(ExactSizeIterator::len);
         assert!(sizes().max().unwrap() - sizes().min().unwrap() <= 1, "{items} in {parts}");
+    }
+
+    #[test]
+    fn larger_parts_come_first() {
+        assert_eq!([0, 1, 2].map(|part| partition(5, 3, part)), [0..2, 2..4, 4..5]);
     }
 
     #[test]

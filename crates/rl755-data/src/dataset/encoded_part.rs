@@ -22,13 +22,15 @@ use rl755_run::{AtomicFile, Input, RunLock, SettingError, digest_file};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Dataset, DatasetManifest, EncoderSource, MANIFEST_FORMAT, MANIFEST_NAME, ShardEntry,
-    ShardWriter, Split,
+    Dataset, DatasetManifest, EncoderSource, MANIFEST_FORMAT, ShardEntry, ShardWriter, Split,
     dataset::LOCK,
-    dataset::manifest::{OtherDataset, made_by, remove_stale_shards, retire_manifest},
+    dataset::manifest::{
+        MANIFEST_NAME, OtherDataset, made_by, remove_stale_shards, retire_manifest,
+    },
     dataset::shard::check_name,
     dataset::shard_log::{ShardLog, WrittenShards, parse_log},
-    partition, shard_name,
+    partition::partition,
+    shard_name,
 };
 
 /// Which part of an encoded dataset to write, and where.
@@ -65,9 +67,9 @@ pub enum PartError {
         /// Of how many.
         num_outer_shards: usize,
     },
-    /// Another process encodes something else into the directory, or reads what is there and would
-    /// be replaced.
-    #[error("another process writes another encoded dataset into {}, or reads the one there",
+    /// Another process writes something else into the directory, verifies what is there to remove
+    /// bad files of it, or reads what would be replaced.
+    #[error("another process writes another dataset into {}, or reads or verifies the one there",
         out_dir.display())]
     OtherWork {
         /// The dataset's directory.
@@ -153,6 +155,8 @@ pub struct EncodedPart {
     plan: Plan,
     written: WrittenShards,
     log: ShardLog,
+    /// Keeps out those who would replace the dataset or remove files of it.
+    sharing: Option<RunLock>,
     _lock: RunLock,
 }
 
@@ -185,17 +189,12 @@ impl EncodedPart {
             rollouts: source.len(),
             encoder,
         };
-        let path = part_path(&config.out_dir, config.outer_shard_index, config.num_outer_shards);
-        let (lock, mut written) = claim(&config, &plan, &path)?;
+        let Claim { lock, sharing, written, log } = claim(&config, &plan)?;
         let mine: BTreeSet<String> =
             sub_shards(&config, source.len()).map(|shard| shard.file).collect();
-        written.retain(|file, shard| mine.contains(file) && is_intact(&config.out_dir, shard));
         AtomicFile::clear_temporaries(&config.out_dir, |name| mine.contains(name))
             .map_err(io_error(&config.out_dir))?;
-        AtomicFile::clear_temporaries(&parts, |name| path.ends_with(name))
-            .map_err(io_error(&parts))?;
-        let log = ShardLog::begin(&path, &plan, &written).map_err(io_error(&path))?;
-        Ok(Self { config, source, plan, written, log, _lock: lock })
+        Ok(Self { config, source, plan, written, log, sharing, _lock: lock })
     }
 
     /// The rollouts to encode.
@@ -297,7 +296,7 @@ impl EncodedPart {
         };
         manifest.write(out_dir).map_err(io_error(out_dir))?;
         remove_stale_shards(out_dir, &manifest).map_err(io_error(out_dir))?;
-        Ok(Some(Dataset::new(out_dir.clone(), manifest, None)))
+        Ok(Some(Dataset::new(out_dir.clone(), manifest, self.sharing)))
     }
 }
 
@@ -314,26 +313,34 @@ fn sub_shards(config: &PartConfig, rollouts: usize) -> impl Iterator<Item = SubS
     })
 }
 
-/// Locks the part whose manifest is at `path`, and gives what was written of it. Parts of other
-/// plans must not be at work beside it: their shards would take each other's names.
-fn claim(
-    config: &PartConfig,
-    plan: &Plan,
-    path: &Path,
-) -> Result<(RunLock, WrittenShards), PartError> {
+/// A part that this process works on.
+struct Claim {
+    lock: RunLock,
+    sharing: Option<RunLock>,
+    /// Shards of it that are there as they were written.
+    written: WrittenShards,
+    log: ShardLog,
+}
+
+/// Locks the part that `config` describes, and begins its log with what was written of it. Parts of
+/// other plans must not be at work beside it: their shards would take each other's names.
+fn claim(config: &PartConfig, plan: &Plan) -> Result<Claim, PartError> {
     let out_dir = config.out_dir.clone();
+    let parts = out_dir.join("parts");
+    let path = part_path(&out_dir, config.outer_shard_index, config.num_outer_shards);
     // In turns, so that of two processes one sees the other.
     let _turn = take_turn(&out_dir)?;
-    let lock = RunLock::try_take(&path.with_extension("lock")).map_err(io_error(path))?;
+    let lock = RunLock::try_take(&path.with_extension("lock")).map_err(io_error(&path))?;
     let Some(lock) = lock else {
         let PartConfig { outer_shard_index, num_outer_shards, .. } = *config;
         return Err(PartError::Busy { out_dir, outer_shard_index, num_outer_shards });
     };
-    let parts = out_dir.join("parts");
     for entry in fs::read_dir(&parts).map_err(io_error(&parts))? {
         let other = entry.map_err(io_error(&parts))?.path();
-        let is_other = read_part(&other).is_some_and(|(found, _)| !found.same_work(plan));
-        if is_other && other != path {
+        if other == path || !is_part(&other) {
+            continue;
+        }
+        if read_part(&other).is_some_and(|(found, _)| !found.same_work(plan)) {
             let lock = other.with_extension("lock");
             let Some(_idle) = RunLock::try_take(&lock).map_err(io_error(&lock))? else {
                 return Err(PartError::OtherWork { out_dir });
@@ -342,7 +349,7 @@ fn claim(
             fs::remove_file(&other).map_err(io_error(&other))?;
         }
     }
-    let found = read_part(path).filter(|(found, _)| found.same_work(plan));
+    let found = read_part(&path).filter(|(found, _)| found.same_work(plan));
     let reading = out_dir.join(LOCK);
     let dataset = DatasetManifest::path_in(&out_dir);
     if found.is_none() && dataset.exists() {
@@ -354,10 +361,15 @@ fn claim(
         fs::remove_file(&dataset).map_err(io_error(&dataset))?;
     }
     RunLock::prepare(&reading).map_err(io_error(&reading))?;
-    let written = found.map(|(_, written)| written).unwrap_or_default();
+    let Ok(sharing) = RunLock::try_share(&reading) else {
+        return Err(PartError::OtherWork { out_dir });
+    };
+    let mut written = found.map(|(_, written)| written).unwrap_or_default();
+    written.retain(|_, shard| is_intact(&out_dir, shard));
+    AtomicFile::clear_temporaries(&parts, |name| path.ends_with(name)).map_err(io_error(&parts))?;
     // Others see from now on what this part does.
-    ShardLog::begin(path, plan, &written).map_err(io_error(path))?;
-    Ok((lock, written))
+    let log = ShardLog::begin(&path, plan, &written).map_err(io_error(&path))?;
+    Ok(Claim { lock, sharing, written, log })
 }
 
 /// Waits until no other process begins or finishes a part.
@@ -381,6 +393,12 @@ fn check_config(config: &PartConfig) -> Result<(), SettingError> {
 
 fn part_path(out_dir: &Path, outer: usize, count: usize) -> PathBuf {
     out_dir.join("parts").join(format!("outer-{outer:05}-of-{count:05}.jsonl"))
+}
+
+/// Whether a file in `parts` is the log of a part.
+fn is_part(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str());
+    name.is_some_and(|name| name.starts_with("outer-") && name.ends_with(".jsonl"))
 }
 
 /// What a part does and has written, or `None` where that is missing or was written by another

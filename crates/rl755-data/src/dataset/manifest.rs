@@ -13,10 +13,13 @@ use rl755_run::{Digest, Input, ModelIdentity, digest_bytes, write_atomically};
 use serde::{Deserialize, Serialize};
 use serde_json::ser::{Formatter, PrettyFormatter};
 
-use crate::{CorruptRollout, dataset::parse_manifest, dataset::shard::is_shard_of};
+use crate::{
+    CorruptRollout,
+    dataset::shard::{is_file_name, is_shard_of},
+};
 
 /// The name of the manifest in a dataset's directory.
-pub const MANIFEST_NAME: &str = "dataset.json";
+pub(crate) const MANIFEST_NAME: &str = "dataset.json";
 
 /// The version of the manifest's format that this crate writes and reads.
 pub const MANIFEST_FORMAT: u32 = 2;
@@ -140,6 +143,52 @@ impl DatasetManifest {
     }
 }
 
+/// A manifest does not describe a dataset that this version can read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum ManifestFault {
+    /// It is of another version of the format, which it names.
+    #[error("format {0}; this program reads {MANIFEST_FORMAT}")]
+    OtherFormat(u64),
+    /// It is no manifest, or contradicts itself.
+    #[error("{0}")]
+    Damaged(String),
+}
+
+/// The manifest in `text`, if it describes a dataset.
+pub(crate) fn parse_manifest(text: &[u8]) -> Result<DatasetManifest, ManifestFault> {
+    let damaged = |error: serde_json::Error| ManifestFault::Damaged(error.to_string());
+    // The format is looked at first, as another format has other fields.
+    let value: serde_json::Value = serde_json::from_slice(text).map_err(damaged)?;
+    match value.get("format").and_then(serde_json::Value::as_u64) {
+        Some(format) if format == u64::from(MANIFEST_FORMAT) => {}
+        Some(format) => {
+            return Err(ManifestFault::OtherFormat(format));
+        }
+        None => return Err(ManifestFault::Damaged("it has no format number".to_owned())),
+    }
+    let manifest: DatasetManifest = serde_json::from_value(value).map_err(damaged)?;
+    let count = manifest.rollouts();
+    for (name, Range { start, end }) in &manifest.splits {
+        if start > end || *end > count {
+            return Err(ManifestFault::Damaged(format!(
+                "split {name} is {start}..{end} of {count} rollouts"
+            )));
+        }
+    }
+    if let Some(shard) = manifest.shards.iter().find(|shard| !is_file_name(&shard.file)) {
+        let reason = format!("shard `{}` lies outside its directory or is hidden", shard.file);
+        return Err(ManifestFault::Damaged(reason));
+    }
+    if manifest.action_width != manifest.environment.action_space.width() {
+        return Err(ManifestFault::Damaged(format!(
+            "action_width {} where the environment has {}",
+            manifest.action_width,
+            manifest.environment.action_space.width()
+        )));
+    }
+    Ok(manifest)
+}
+
 /// `value` as JSON with a line for each key, and lists in one line.
 pub(crate) fn readable_json(value: &impl Serialize) -> Vec<u8> {
     let mut text = Vec::new();
@@ -179,28 +228,58 @@ impl Formatter for ListsInLine {
     }
 }
 
-/// The directory holds a dataset of another name or kind.
+/// The directory holds a dataset that shall not be replaced.
 #[derive(Debug, thiserror::Error)]
-#[error("{} already holds the {kind} dataset `{name}`; give another directory", path.display())]
-pub struct OtherDataset {
-    /// The directory.
-    pub path: PathBuf,
-    /// `raw` or `encoded`.
-    pub kind: &'static str,
-    /// The dataset's name.
-    pub name: String,
+#[non_exhaustive]
+pub enum OtherDataset {
+    /// It has another name or kind.
+    #[error("{} already holds the {kind} dataset `{name}`; give another directory", path.display())]
+    Known {
+        /// The directory.
+        path: PathBuf,
+        /// `raw` or `encoded`.
+        kind: &'static str,
+        /// The dataset's name.
+        name: String,
+    },
+    /// Nobody can tell which it is.
+    #[error(
+        "{} has a manifest that this version cannot read: {reason}; give another directory, or \
+         remove the manifest", path.display()
+    )]
+    Unreadable {
+        /// The directory.
+        path: PathBuf,
+        /// Why not.
+        reason: String,
+    },
 }
 
 impl OtherDataset {
     /// Rejects a directory that holds another dataset than the one called `name`, encoded or raw.
     pub(crate) fn check(directory: &Path, name: &str, encoded: bool) -> Result<(), Self> {
-        let Ok(text) = fs::read(DatasetManifest::path_in(directory)) else { return Ok(()) };
-        match parse_manifest(&text) {
+        let path = DatasetManifest::path_in(directory);
+        let found = match fs::read(&path) {
+            Ok(text) => parse_manifest(&text),
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+                ) =>
+            {
+                return Ok(());
+            }
+            Err(error) => Err(ManifestFault::Damaged(error.to_string())),
+        };
+        match found {
             Ok(found) if found.name != name || found.encoder.is_some() != encoded => {
                 let kind = if found.encoder.is_some() { "encoded" } else { "raw" };
-                Err(Self { path: directory.to_owned(), kind, name: found.name })
+                Err(Self::Known { path: directory.to_owned(), kind, name: found.name })
             }
-            _ => Ok(()),
+            Ok(_) => Ok(()),
+            Err(fault) => {
+                Err(Self::Unreadable { path: directory.to_owned(), reason: fault.to_string() })
+            }
         }
     }
 }

@@ -15,20 +15,22 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use rl755_run::{Digest, RunLock};
+use rl755_run::{Digest, RunLock, directory_of};
 
 pub use self::{
     encoded_part::{EncodedPart, PartConfig, PartError, SubShard},
-    manifest::{
-        DatasetManifest, EncoderSource, MANIFEST_FORMAT, MANIFEST_NAME, OtherDataset, ShardEntry,
-    },
+    manifest::{DatasetManifest, EncoderSource, MANIFEST_FORMAT, OtherDataset, ShardEntry},
     registry::{DatasetNameError, DatasetRegistry},
     shard::{ShardError, ShardWriter, shard_name},
 };
+pub(crate) use self::{
+    manifest::{ManifestFault, parse_manifest},
+    shard_files::read_record_into,
+};
 use crate::{
     RecordError, SchemaError, StoredRollout,
-    dataset::shard_files::{ShardFiles, read_record_into},
-    record::{RecordPosition, index_records},
+    dataset::shard_files::ShardFiles,
+    record::{RecordPosition, append_positions},
 };
 
 /// A dataset could not be opened or read.
@@ -49,6 +51,15 @@ pub enum DatasetError {
     Busy {
         /// Its directory.
         path: PathBuf,
+    },
+    /// The manifest is of another version of the format.
+    #[error("{}: format {found}; this program reads {MANIFEST_FORMAT}: pack or encode it again",
+        path.display())]
+    OtherFormat {
+        /// The manifest.
+        path: PathBuf,
+        /// Its format.
+        found: u64,
     },
     /// The manifest cannot be understood.
     #[error("{} is damaged: {reason}", path.display())]
@@ -126,8 +137,9 @@ pub enum DatasetError {
 /// alone.
 pub(crate) const LOCK: &str = ".lock";
 
-/// An opened dataset. Cheap to clone; shards are opened when they are read. While it is open, no
-/// other dataset takes its place.
+/// An opened dataset. Cheap to clone; shards are opened when they are read. While one that was
+/// [opened](Self::open) is held, or one that [`EncodedPart::finish`] gave, no other dataset takes its
+/// place.
 #[derive(Clone, Debug)]
 pub struct Dataset {
     inner: Arc<Inner>,
@@ -153,7 +165,7 @@ impl Dataset {
     /// When there is no manifest, or it does not describe a dataset that this version can read.
     pub fn open(path: &Path) -> Result<Self, DatasetError> {
         let file = if path.is_file() { path.to_owned() } else { DatasetManifest::path_in(path) };
-        let directory = file.parent().unwrap_or(Path::new(".")).to_owned();
+        let directory = directory_of(&file).to_owned();
         let lock = RunLock::try_share(&directory.join(LOCK))
             .map_err(|_| DatasetError::Busy { path: directory.clone() })?;
         let text = match fs::read(&file) {
@@ -168,8 +180,10 @@ impl Dataset {
             }
             Err(source) => return Err(DatasetError::Io { path: file, source }),
         };
-        let damaged = |reason| DatasetError::Manifest { path: file.clone(), reason };
-        let manifest = parse_manifest(&text).map_err(damaged)?;
+        let manifest = parse_manifest(&text).map_err(|fault| match fault {
+            ManifestFault::OtherFormat(found) => DatasetError::OtherFormat { path: file, found },
+            ManifestFault::Damaged(reason) => DatasetError::Manifest { path: file, reason },
+        })?;
         Ok(Self::new(directory, manifest, lock))
     }
 
@@ -205,7 +219,7 @@ impl Dataset {
 
     /// How many rollouts it has, over all splits.
     pub fn len(&self) -> usize {
-        self.inner.manifest.rollouts()
+        self.inner.starts[self.inner.starts.len() - 1]
     }
 
     /// Whether it has no rollouts.
@@ -342,7 +356,9 @@ impl Dataset {
         }
         let path = self.shard_path(shard);
         let expected = self.inner.manifest.shards[shard].rollouts();
-        let positions = index_records(&path).map_err(|source| match source {
+        // No longer than it has to be, so that what readers need can be told.
+        let mut positions = Vec::with_capacity(expected);
+        append_positions(&path, &mut positions).map_err(|source| match source {
             RecordError::Io(source) => DatasetError::Io { path: path.clone(), source },
             source => DatasetError::Record { path: path.clone(), source },
         })?;
@@ -352,37 +368,6 @@ impl Dataset {
         }
         Ok(self.inner.indices[shard].get_or_init(|| positions))
     }
-}
-
-/// The manifest in `text`, if it describes a dataset.
-pub(crate) fn parse_manifest(text: &[u8]) -> Result<DatasetManifest, String> {
-    // The format is looked at first, as another format has other fields.
-    let value: serde_json::Value = serde_json::from_slice(text).map_err(|e| e.to_string())?;
-    match value.get("format").and_then(serde_json::Value::as_u64) {
-        Some(format) if format == u64::from(MANIFEST_FORMAT) => {}
-        Some(format) => {
-            return Err(format!("format {format}; this program reads {MANIFEST_FORMAT}"));
-        }
-        None => return Err("it has no format number".to_owned()),
-    }
-    let manifest: DatasetManifest = serde_json::from_value(value).map_err(|e| e.to_string())?;
-    let count = manifest.rollouts();
-    for (name, Range { start, end }) in &manifest.splits {
-        if start > end || *end > count {
-            return Err(format!("split {name} is {start}..{end} of {count} rollouts"));
-        }
-    }
-    if let Some(shard) = manifest.shards.iter().find(|s| s.file.contains(['/', '\\'])) {
-        return Err(format!("shard {} lies outside its directory", shard.file));
-    }
-    if manifest.action_width != manifest.environment.action_space.width() {
-        return Err(format!(
-            "action_width {} where the environment has {}",
-            manifest.action_width,
-            manifest.environment.action_space.width()
-        ));
-    }
-    Ok(manifest)
 }
 
 /// The ranges of `train` and `validation` when the last `fraction` of `rollouts` validates.

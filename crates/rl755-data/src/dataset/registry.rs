@@ -71,14 +71,9 @@ impl DatasetRegistry {
     /// The name of the encoded rollouts of an environment.
     pub const ENCODED: &str = "EncodedRollouts";
 
-    /// A registry without names.
-    pub fn empty() -> Self {
-        Self { paths: BTreeMap::new() }
-    }
-
     /// `RawRollouts` and `EncodedRollouts`.
     pub fn with_builtin() -> Self {
-        let mut registry = Self::empty();
+        let mut registry = Self { paths: BTreeMap::new() };
         registry
             .add(Self::RAW, "{environment}/raw_rollouts")
             .add(Self::ENCODED, "{environment}/encoded_rollouts");

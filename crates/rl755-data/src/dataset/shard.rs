@@ -2,12 +2,15 @@
 
 use std::{
     io::{self, Write},
-    path::Path,
+    path::{Component, Path},
 };
 
 use rl755_run::{AtomicFile, Digest, SettingError, digest_file, write_record};
 
-use crate::{SchemaError, ShardEntry, StoredRollout};
+use crate::{
+    SchemaError, ShardEntry, StoredRollout,
+    record::{FRAMING_BYTES, MAX_RECORD_BYTES},
+};
 
 /// The file name of shard `index` of `count`.
 pub fn shard_name(name: &str, index: usize, count: usize) -> String {
@@ -25,10 +28,18 @@ pub(crate) fn is_shard_of(name: &str, file: &str) -> bool {
 
 /// Rejects what cannot be the name of a dataset's shards.
 pub(crate) fn check_name(name: &str) -> Result<(), SettingError> {
-    if name.is_empty() || name.contains(['/', '\\']) {
-        return Err(SettingError::new("out_name", format!("`{name}`"), "a file name"));
+    if is_file_name(name) {
+        return Ok(());
     }
-    Ok(())
+    let expected = "a file name that does not begin with a dot";
+    Err(SettingError::new("out_name", format!("`{name}`"), expected))
+}
+
+/// Whether `name` is that of a file in a directory, and not of a hidden one, which verifying would
+/// not see.
+pub(crate) fn is_file_name(name: &str) -> bool {
+    let is_one_part = Path::new(name).components().eq([Component::Normal(name.as_ref())]);
+    is_one_part && !name.starts_with('.') && !name.contains(['/', '\\'])
 }
 
 /// A rollout could not be written to a shard.
@@ -74,7 +85,7 @@ impl ShardWriter {
     /// When the rollout cannot be stored, or the disk is full.
     pub fn push(&mut self, rollout: &impl StoredRollout) -> Result<(), ShardError> {
         let record = rollout.to_record()?;
-        let mut framed = Vec::with_capacity(record.len() + 16);
+        let mut framed = Vec::with_capacity(record.len() + FRAMING_BYTES as usize);
         write_record(&mut framed, &record)?;
         let steps = u32::try_from(rollout.steps())
             .map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, "2³² steps or more"))?;
@@ -84,6 +95,13 @@ impl ShardWriter {
 
     /// Adds one record that is already framed.
     pub(crate) fn push_framed(&mut self, framed: &[u8], steps: u32) -> io::Result<()> {
+        if framed.len() as u64 > MAX_RECORD_BYTES + FRAMING_BYTES {
+            let reason = format!(
+                "a rollout of {} bytes; a record has at most {MAX_RECORD_BYTES}",
+                framed.len() as u64 - FRAMING_BYTES
+            );
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
+        }
         self.file.write_all(framed)?;
         self.hasher.update(framed);
         self.lengths.push(steps);
@@ -97,7 +115,7 @@ impl ShardWriter {
     }
 
     /// The digest of the file so far.
-    pub fn digest(&self) -> Digest {
+    pub(crate) fn digest(&self) -> Digest {
         digest(&self.hasher)
     }
 
@@ -136,6 +154,27 @@ mod tests {
         {
             assert!(!is_shard_of("cars", other), "{other}");
         }
+    }
+
+    #[test]
+    fn shards_lie_in_the_directory_and_are_seen() {
+        for name in ["cars", "a.b", "a..", "a b"] {
+            check_name(name).unwrap();
+        }
+        for name in ["", ".", "..", ".cars", "a/b", "/a", "a/", "a\\b"] {
+            assert!(check_name(name).is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_record_that_no_reader_would_take_is_not_written() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut writer = ShardWriter::create(directory.path(), "a").unwrap();
+        // Memory that is zero takes none until it is looked at.
+        let framed = vec![0; (MAX_RECORD_BYTES + FRAMING_BYTES + 1) as usize];
+        let error = writer.push_framed(&framed, 1).unwrap_err().to_string();
+        assert_eq!(error, "a rollout of 2147483648 bytes; a record has at most 2147483647");
+        assert_eq!(writer.rollouts(), 0);
     }
 
     #[test]

@@ -37,7 +37,7 @@ use crate::{
     EncodedRollout, FrameShape, Rollout, SchemaError,
     proto::example::Example,
     schema::raw_record::frame_shape,
-    schema::{Domain, context, lists},
+    schema::{Domain, MAX_VALUES, context, is_readable, lists},
 };
 
 /// How the later layout calls the standard deviations.
@@ -107,6 +107,14 @@ impl<'a> OriginalRollout<'a> {
                 }
             }
         }
+        for (key, shape_found) in
+            [(lists::OBSERVATIONS, observations.shape()), (lists::ACTIONS, vec![actions.width()])]
+        {
+            if !is_readable(&shape_found) {
+                let expected = format!("1 to {MAX_VALUES} values");
+                return Err(shape(key, format!("{shape_found:?}"), expected));
+            }
+        }
         let steps = steps_of_first_episode(&example, stored)?;
         Ok(Self { steps, observations, std_devs, actions, rewards, terminated: steps < stored })
     }
@@ -121,6 +129,14 @@ impl<'a> OriginalRollout<'a> {
     pub fn is_encoded(&self, environment: &EnvSpec) -> bool {
         let frames = frame_shape(&environment.observation_space).is_some();
         matches!(self.observations, Observations::Vectors(_)) && (frames || self.std_devs.is_some())
+    }
+
+    /// The shape and pixels of the frames of the steps; `None` where observations are vectors.
+    pub(crate) fn frames(&self) -> Option<(FrameShape, &[&'a [u8]])> {
+        match &self.observations {
+            Observations::Frames { shape, frames } => Some((*shape, &frames[..self.steps])),
+            Observations::Vectors(_) => None,
+        }
     }
 
     /// Values in an observation: of a latent, a vector or a frame.

@@ -67,6 +67,16 @@ impl<'a> Observations<'a> {
             Self::Vectors(rows) => rows.steps,
         }
     }
+
+    /// The shape of one of them.
+    pub(super) fn shape(&self) -> Vec<usize> {
+        match self {
+            Self::Frames { shape: FrameShape { height, width, channels }, .. } => {
+                vec![*height, *width, *channels]
+            }
+            Self::Vectors(rows) => vec![rows.width],
+        }
+    }
 }
 
 impl Actions {

@@ -15,6 +15,7 @@ use crate::{
     collect::rollout_files,
     original::is_unknown,
     record::RecordPosition,
+    schema::told_apart,
     verify::check::{CheckedFile, FileChecker},
 };
 
@@ -33,6 +34,7 @@ impl Collected {
         Ok(Self { directory: directory.to_owned(), files })
     }
 }
+
 impl Source for Collected {
     fn len(&self) -> usize {
         self.files.len()
@@ -116,14 +118,6 @@ fn judge(checked: io::Result<CheckedFile>) -> Result<(CheckedFile, EnvSpec), Str
 }
 
 fn mixed(path: &Path, found: &EnvSpec, first: &Path, expected: &EnvSpec) -> PackError {
-    let same_id = found.id == expected.id;
-    let text = |spec: &EnvSpec| {
-        if same_id { format!("{} ({})", spec.id, spec.rules) } else { spec.id.clone() }
-    };
-    PackError::Mixed {
-        path: path.to_owned(),
-        found: text(found),
-        first: first.to_owned(),
-        expected: text(expected),
-    }
+    let [found, expected] = told_apart(found, expected);
+    PackError::Mixed { path: path.to_owned(), found, first: first.to_owned(), expected }
 }

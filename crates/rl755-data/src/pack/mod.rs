@@ -19,17 +19,19 @@ use rl755_run::{
 use serde::{Deserialize, Serialize};
 
 pub use self::error::PackError;
+pub(crate) use self::progress_log::PACK_LOG;
 use self::{
     collected::Collected, error::io_error, original_files::OriginalFiles, progress_log::ProgressLog,
 };
 use crate::{
-    Dataset, DatasetManifest, EncoderSource, FrameFormat, MANIFEST_FORMAT, MANIFEST_NAME,
-    ShardEntry, ShardWriter,
+    Dataset, DatasetManifest, EncoderSource, FrameFormat, MANIFEST_FORMAT, ShardEntry, ShardWriter,
     collect::session::open_sessions,
     dataset::LOCK,
-    dataset::manifest::{OtherDataset, made_by, remove_stale_shards, retire_manifest},
+    dataset::manifest::{
+        MANIFEST_NAME, OtherDataset, made_by, remove_stale_shards, retire_manifest,
+    },
     dataset::shard::{check_name, is_shard_of},
-    partition,
+    partition::partition,
     record::RecordPosition,
     shard_name, train_and_validation,
 };
@@ -92,7 +94,7 @@ pub struct PackConfig {
 /// What a call to [`pack`] did.
 #[derive(Debug)]
 pub struct PackReport {
-    /// The dataset.
+    /// The dataset. Unlike one that is opened, it does not keep others from replacing it.
     pub dataset: Dataset,
     /// Shards that an earlier call had written, with the bytes they should have.
     pub kept: usize,

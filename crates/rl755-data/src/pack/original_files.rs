@@ -15,8 +15,9 @@ use super::{
 use crate::{
     DatasetManifest, EncodedRollout, EncoderSource, OriginalRollout, RecordError, Rollout,
     SchemaError, StoredRollout,
-    record::{FRAMING_BYTES, RecordPosition, append_positions, read_record_at},
-    verify::matching_files,
+    dataset::read_record_into,
+    record::{FRAMING_BYTES, RecordPosition, append_positions},
+    verify::{Matched, matching_files},
 };
 
 /// What the encoder of encoded rollouts is called, as the original does not name it.
@@ -26,22 +27,29 @@ const ENCODER: &str = "original";
 pub(super) struct OriginalFiles<'a> {
     input: &'a OriginalInput,
     rollouts: Vec<(PathBuf, u64, RecordPosition)>,
-    /// Files that end in a record whose header is damaged.
+    /// Files that end in a record whose header is damaged, and empty ones.
     cut_off: Vec<CorruptRollout>,
 }
 
 impl<'a> OriginalFiles<'a> {
     /// Finds the rollouts by the headers of their records.
     pub(super) fn of(input: &'a OriginalInput) -> Result<Self, PackError> {
-        let files =
+        let Matched { files, unreadable } =
             matching_files(&input.tfrecords).map_err(|e| PackError::NoFiles(e.to_string()))?;
+        if let Some((path, error)) = unreadable.into_iter().next() {
+            return Err(io_error(&path)(error));
+        }
         let mut found = Self { input, rollouts: Vec::new(), cut_off: Vec::new() };
         for path in files {
             let mut positions = Vec::new();
             let indexed = append_positions(&path, &mut positions);
+            let is_empty = positions.is_empty();
             let place = |(record, position)| (path.clone(), record, position);
             found.rollouts.extend((0..).zip(positions).map(place));
             match indexed {
+                Ok(()) if is_empty => {
+                    found.cut_off.push(CorruptRollout { path, reason: "it is empty".to_owned() });
+                }
                 Ok(()) => {}
                 Err(RecordError::Io(error)) => return Err(io_error(&path)(error)),
                 Err(damage) => {
@@ -197,5 +205,6 @@ impl OriginalFiles<'_> {
 }
 
 fn read(path: &Path, record: u64, position: RecordPosition) -> Result<Vec<u8>, RecordError> {
-    read_record_at(&mut File::open(path)?, record, position)
+    let mut buffer = Vec::new();
+    read_record_into(&File::open(path)?, record, position, &mut buffer).map(<[u8]>::to_vec)
 }

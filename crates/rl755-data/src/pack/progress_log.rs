@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// The log's name in the directory `parts` of the dataset's.
-const NAME: &str = "packed.jsonl";
+pub(crate) const PACK_LOG: &str = "packed.jsonl";
 
 /// The log of the shards of one plan. The directory is locked while there is one.
 pub(super) struct ProgressLog {
@@ -31,8 +31,8 @@ impl ProgressLog {
     pub(super) fn of(directory: &Path, manifest: &DatasetManifest) -> io::Result<Self> {
         let parts = directory.join("parts");
         fs::create_dir_all(&parts)?;
-        AtomicFile::clear_temporaries(&parts, |name| name == NAME)?;
-        let path = parts.join(NAME);
+        AtomicFile::clear_temporaries(&parts, |name| name == PACK_LOG)?;
+        let path = parts.join(PACK_LOG);
         let plan = plan(manifest);
         let found = fs::read(&path).ok().and_then(|text| parse_log::<Digest>(&text));
         let found = found.filter(|(of, _)| *of == plan).map(|(_, shards)| shards);

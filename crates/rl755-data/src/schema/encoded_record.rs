@@ -18,6 +18,14 @@ impl StoredRollout for EncodedRollout {
         let (steps, width) = (self.steps(), self.latents.ncols());
         check_spaces(&self.environment)?;
         check_steps(steps)?;
+        if width == 0 {
+            return Err(SchemaError::Shape {
+                key: lists::OBSERVATIONS,
+                step: None,
+                found: "latents without values".to_owned(),
+                expected: "a width of at least 1".to_owned(),
+            });
+        }
         let rows = |key, domain, values| float_rows(key, (steps, width), domain, values);
         let space = &self.environment.action_space;
         let (actions, rewards) =

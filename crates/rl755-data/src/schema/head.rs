@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// The most values of an observation or action that are read: 64 MiB as a frame.
-const MAX_VALUES: usize = 1 << 26;
+pub(crate) const MAX_VALUES: usize = 1 << 26;
 
 /// The most dimensions of an observation that are read.
 const MAX_DIMENSIONS: usize = 8;
@@ -162,17 +162,22 @@ pub(crate) fn check_steps(steps: usize) -> Result<(), SchemaError> {
     })
 }
 
+/// Whether observations or actions of that shape are read.
+pub(crate) fn is_readable(shape: &[usize]) -> bool {
+    let values = shape.iter().try_fold(1usize, |product, &n| product.checked_mul(n));
+    values.is_some_and(|values| (1..=MAX_VALUES).contains(&values))
+}
+
 /// Rejects spaces that no environment has. The spec is text in the record: it must not make a
 /// reader ask for any memory it likes.
 pub(crate) fn check_spaces(environment: &EnvSpec) -> Result<(), SchemaError> {
     for space in [&environment.observation_space, &environment.action_space] {
-        let values = space.shape().iter().try_fold(1usize, |product, &n| product.checked_mul(n));
         let sound = match space {
             Space::Box { low, high } => low.len() == high.len(),
             Space::Discrete { n } => *n > 0,
             Space::Image { .. } => true,
         };
-        if !sound || !values.is_some_and(|values| (1..=MAX_VALUES).contains(&values)) {
+        if !sound || !is_readable(&space.shape()) {
             return Err(SchemaError::Value {
                 key: context::ENVIRONMENT_SPEC,
                 step: None,

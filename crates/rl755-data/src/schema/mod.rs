@@ -28,12 +28,12 @@ use crate::{
 pub use self::raw_record::RolloutRecorder;
 pub(crate) use self::{
     domain::{Domain, float_row, float_rows},
-    head::{Head, check_spaces, check_steps},
+    head::{Head, MAX_VALUES, check_spaces, check_steps, is_readable},
     parsed::{Parsed, byte_string},
 };
 
 /// The version of the schema that this crate writes and reads.
-pub const SCHEMA_VERSION: i64 = 1;
+const SCHEMA_VERSION: i64 = 1;
 
 /// Keys of `feature_lists`.
 pub(crate) mod lists {
@@ -189,10 +189,23 @@ pub(crate) fn check_environment(
     if *environment == manifest.environment {
         return Ok(());
     }
-    Err(SchemaError::Misfit {
-        what: "environment",
-        found: environment.id.clone(),
-        expected: manifest.environment.id.clone(),
+    let [found, expected] = told_apart(environment, &manifest.environment);
+    Err(SchemaError::Misfit { what: "environment", found, expected })
+}
+
+/// What tells one environment from another: their ids, or else their rules or their spaces.
+pub(crate) fn told_apart(one: &EnvSpec, other: &EnvSpec) -> [String; 2] {
+    [one, other].map(|spec| {
+        if one.id != other.id {
+            spec.id.clone()
+        } else if one.rules != other.rules {
+            format!("{} ({})", spec.id, spec.rules)
+        } else {
+            let EnvSpec { id, observation_space, action_space, max_episode_steps, .. } = spec;
+            let most =
+                max_episode_steps.map_or_else(String::new, |n| format!(", {n} steps at most"));
+            format!("{id} ({observation_space} to {action_space}{most})")
+        }
     })
 }
 
@@ -207,4 +220,29 @@ pub(crate) fn record(head: &Head, sequences: Vec<(&str, Vec<Feature>)>) -> Vec<u
         feature_lists: Some(FeatureLists { feature_list }),
     }
     .encode_to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use rl755_env::Space;
+
+    use super::*;
+
+    #[test]
+    fn environments_are_told_apart_by_what_differs() {
+        let spec = |id: &str, rules: &str, n| EnvSpec {
+            id: id.to_owned(),
+            observation_space: Space::Discrete { n },
+            action_space: Space::Discrete { n: 3 },
+            max_episode_steps: Some(9),
+            rules: rules.to_owned(),
+        };
+        let check = |other: EnvSpec, expected: [&str; 2]| {
+            assert_eq!(told_apart(&spec("A-v0", "a", 2), &other), expected);
+        };
+        check(spec("B-v0", "b", 4), ["A-v0", "B-v0"]);
+        check(spec("A-v0", "b", 4), ["A-v0 (a)", "A-v0 (b)"]);
+        let text = |n| format!("A-v0 (Discrete({n}) to Discrete(3), 9 steps at most)");
+        check(spec("A-v0", "a", 4), [&text(2), &text(4)]);
+    }
 }
