@@ -182,16 +182,19 @@ fn an_interrupted_session_goes_on_to_the_same_bytes() {
     let (whole, parts) = (directory.path().join("whole"), directory.path().join("parts"));
     collect_all(&config(&whole));
     let config = config(&parts);
-    for after in [2, 5] {
+    let mut done = 0;
+    for after in [2, 4] {
         let interrupt = Interrupt::new();
         let stop = StopAfter(AtomicU64::new(after), interrupt.clone());
         let policies = PolicyRegistry::with_builtin();
         let report = collect(&config, &environments(), &policies, &stop, &interrupt).unwrap();
-        assert!(report.interrupted && report.resumed + report.collected == after);
-        assert_eq!(files(&parts).len() as u64, after);
+        done = report.resumed + report.collected;
+        // One more may be ready by the time that the last one is written.
+        assert!(report.interrupted && (after..=after + 1).contains(&done), "{done}");
+        assert_eq!(files(&parts).len() as u64, done);
     }
     let report = collect_all(&config);
-    assert_eq!((report.session, report.resumed, report.collected), (0, 5, 1));
+    assert_eq!((report.session, report.resumed, report.collected), (0, done, 6 - done));
     assert_eq!(files(&parts), files(&whole));
 }
 

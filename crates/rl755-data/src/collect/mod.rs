@@ -6,12 +6,13 @@ pub(crate) mod session;
 
 use std::{
     fs, io,
+    panic::resume_unwind,
     path::{Path, PathBuf},
     sync::{
         Mutex, PoisonError,
         atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
-    thread,
+    thread::{self, ScopedJoinHandle},
 };
 
 use rl755_env::{Env, EnvError, EnvRegistry, ObservationBuffer};
@@ -291,32 +292,54 @@ impl Run<'_> {
 
     fn worker(&self, mut env: Box<dyn Env>) {
         let _stop_others = SetOnDrop(&self.stop);
-        while !self.should_stop() {
-            let next = self.next.fetch_add(1, Ordering::SeqCst);
-            let Some(&index) = self.missing.get(next) else { return };
-            match self.rollout(env.as_mut(), index) {
-                Ok(Some(steps)) => {
-                    self.steps.fetch_add(steps, Ordering::SeqCst);
-                    let done = self.done.fetch_add(1, Ordering::SeqCst) + 1;
-                    self.progress.set(done, self.config.num_rollouts);
+        // A rollout is written and synced while the next one is collected.
+        thread::scope(|scope| {
+            let mut writing: Option<ScopedJoinHandle<'_, ()>> = None;
+            while !self.should_stop() {
+                let next = self.next.fetch_add(1, Ordering::SeqCst);
+                let Some(&index) = self.missing.get(next) else { return };
+                let finished = match self.rollout(env.as_mut(), index) {
+                    Ok(Some(finished)) => finished,
+                    Ok(None) => return,
+                    Err(error) => return self.fail(error),
+                };
+                // One at a time, so that few are in memory.
+                if let Some(Err(panic)) = writing.take().map(ScopedJoinHandle::join) {
+                    resume_unwind(panic);
                 }
-                Ok(None) => return,
-                Err(error) => {
-                    self.stop.store(true, Ordering::SeqCst);
-                    let mut first = self.error.lock().unwrap_or_else(PoisonError::into_inner);
-                    first.get_or_insert(error);
-                    return;
+                let write = move || self.write(index, &finished);
+                match thread::Builder::new().spawn_scoped(scope, write) {
+                    Ok(thread) => writing = Some(thread),
+                    Err(error) => return self.fail(CollectError::Threads(error)),
                 }
             }
+        });
+    }
+
+    /// Writes rollout `index`, after which it counts.
+    fn write(&self, index: u64, finished: &Finished) {
+        let path = self.config.out_dir.join(rollout_name(self.session, index));
+        if let Err(source) = write_rollout(&path, &finished.record) {
+            return self.fail(CollectError::Io { path, source });
         }
+        self.steps.fetch_add(finished.steps, Ordering::SeqCst);
+        let done = self.done.fetch_add(1, Ordering::SeqCst) + 1;
+        self.progress.set(done, self.config.num_rollouts);
+    }
+
+    /// Ends the work; the first error is the one that is told.
+    fn fail(&self, error: CollectError) {
+        self.stop.store(true, Ordering::SeqCst);
+        let mut first = self.error.lock().unwrap_or_else(PoisonError::into_inner);
+        first.get_or_insert(error);
     }
 
     fn should_stop(&self) -> bool {
         self.interrupt.is_raised() || self.stop.load(Ordering::Relaxed)
     }
 
-    /// Collects rollout `index` and gives its steps; `None` when it was abandoned to stop.
-    fn rollout(&self, env: &mut dyn Env, index: u64) -> Result<Option<u64>, CollectError> {
+    /// Collects rollout `index`; `None` when it was abandoned to stop.
+    fn rollout(&self, env: &mut dyn Env, index: u64) -> Result<Option<Finished>, CollectError> {
         let unstorable = |source| CollectError::Rollout { session: self.session, index, source };
         let spec = env.spec().clone();
         let number = u64::from(self.session) << 32 | index;
@@ -350,11 +373,14 @@ impl Run<'_> {
         if bytes > MAX_RECORD_BYTES {
             return Err(CollectError::TooLarge { session: self.session, index, bytes });
         }
-        let path = self.config.out_dir.join(rollout_name(self.session, index));
-        write_rollout(&path, &record)
-            .map_err(|source| CollectError::Io { path: path.clone(), source })?;
-        Ok(Some(steps))
+        Ok(Some(Finished { record, steps }))
     }
+}
+
+/// A rollout that was collected and is to be written.
+struct Finished {
+    record: Vec<u8>,
+    steps: u64,
 }
 
 fn write_rollout(path: &Path, record: &[u8]) -> io::Result<()> {
