@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use rl755_data::{
-    FrameCheck, Maker, Removal, RemovalError, Statistics, VerifyConfig, VerifyError, VerifyReport,
-    verify,
+    FrameCheck, IfMostlyBad, Maker, Removal, RemovalError, Statistics, VerifyConfig, VerifyError,
+    VerifyReport, verify,
 };
 use rl755_run::{Outcome, write_atomically};
 
@@ -20,7 +20,7 @@ use crate::{
 /// structure of frames, and whether the files are those that dataset.json lists.
 ///
 /// Exit codes: 0, all is sound; 1, something is bad, whether or not it was taken away, or nothing
-/// could be verified; 2, the command line is wrong; 130, interrupted.
+/// could be verified, or no contact sheet be drawn; 2, the command line is wrong; 130, interrupted.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Verify {
     /// The files: a pattern in quotes, such as 'data/cars.tfrecord*', or a dataset's directory
@@ -50,7 +50,7 @@ pub struct Verify {
     /// draw a contact sheet of frames
     #[arg(long)]
     stats: bool,
-    /// With --stats: print the numbers as JSON
+    /// With --stats: print the numbers as JSON; all else goes to stderr
     #[arg(long, requires = "stats")]
     json: bool,
     /// With --stats: where the contact sheet goes, a PNG picture of 8 rollouts at 8 moments each,
@@ -81,10 +81,14 @@ impl Stage for Verify {
             Err(VerifyError::Interrupted) => return Ok(Outcome::Interrupted { step: 0 }),
             report => report?,
         };
-        self.print_statistics(&report.statistics, desk)?;
         for problem in &report.problems {
-            desk.print(&problem.to_string())?;
+            self.tell(&problem.to_string(), desk)?;
         }
+        if self.stats {
+            self.print_statistics(&report.statistics, desk)?;
+        }
+        let drawn =
+            if self.stats { self.draw_contact_sheet(&report.statistics, desk) } else { Ok(()) };
         let files = report.files;
         if report.is_clean() {
             if !self.json {
@@ -93,7 +97,11 @@ impl Stage for Verify {
                     report.records, report.steps
                 ))?;
             }
-            return Ok(Outcome::Complete);
+            return drawn.map(|()| Outcome::Complete);
+        }
+        // What is wrong with the files is what the program ends with.
+        if let Err(error) = drawn {
+            self.tell(&format!("{error:#}"), desk)?;
         }
         let bad = report.bad_files().len();
         let Some(removal) = removal else {
@@ -103,12 +111,13 @@ impl Stage for Verify {
                 );
             }
             bail!(
-                "{bad} of {files} files are bad; take them away with --delete or --quarantine DIR, \
-                 then {}",
+                "{bad} of {files} files are bad; those that can be read are taken away with \
+                 --delete or --quarantine DIR{}",
                 advice(&report)
             );
         };
-        let removed = match report.remove_bad_files(&removal, self.force) {
+        let if_mostly_bad = if self.force { IfMostlyBad::Remove } else { IfMostlyBad::Refuse };
+        let removed = match report.remove_bad_files(&removal, if_mostly_bad) {
             Err(error @ RemovalError::MostlyBad { .. }) => {
                 bail!("{error}; look at what wrote them, or add --force");
             }
@@ -116,13 +125,14 @@ impl Stage for Verify {
         };
         for file in &removed {
             let path = file.path.display();
-            desk.print(&match &file.moved_to {
+            let text = match &file.moved_to {
                 Some(moved_to) => format!("moved {path} to {}", moved_to.display()),
                 None => format!("deleted {path}"),
-            })?;
+            };
+            self.tell(&text, desk)?;
         }
         bail!(
-            "{bad} of {files} files are bad or missing, and {} were taken away; {}",
+            "{bad} of {files} files are bad or missing, and {} were taken away{}",
             removed.len(),
             advice(&report)
         );
@@ -130,20 +140,27 @@ impl Stage for Verify {
 }
 
 impl Verify {
-    fn print_statistics(&self, statistics: &[Statistics], desk: &Desk) -> anyhow::Result<()> {
-        if !self.stats {
+    /// Prints a line that is no part of the numbers: beside JSON, not where that goes.
+    fn tell(&self, text: &str, desk: &Desk) -> anyhow::Result<()> {
+        if self.json {
+            desk.progress.line(text);
             return Ok(());
         }
+        desk.print(text)
+    }
+
+    fn print_statistics(&self, statistics: &[Statistics], desk: &Desk) -> anyhow::Result<()> {
         if self.json {
-            desk.print(&serde_json::to_string_pretty(statistics)?)?;
-        } else {
-            for statistics in statistics {
-                desk.print(&statistics.to_string())?;
-            }
+            return desk.print(&serde_json::to_string_pretty(statistics)?);
         }
-        // Rollouts of the first environment that has frames.
+        statistics.iter().try_for_each(|statistics| desk.print(&statistics.to_string()))
+    }
+
+    /// Draws rollouts of the first environment that has frames.
+    fn draw_contact_sheet(&self, statistics: &[Statistics], desk: &Desk) -> anyhow::Result<()> {
         for statistics in statistics {
-            let Some(sheet) = statistics.contact_sheet()? else { continue };
+            let sheet = statistics.contact_sheet().context("no contact sheet can be drawn")?;
+            let Some(sheet) = sheet else { continue };
             write_atomically(&self.contact_sheet, &sheet.to_png()?)
                 .with_context(|| format!("cannot write {}", self.contact_sheet.display()))?;
             let text = format!(
@@ -151,18 +168,14 @@ impl Verify {
                 statistics.environment.id,
                 self.contact_sheet.display()
             );
-            if self.json {
-                desk.progress.line(&text)
-            } else {
-                desk.print(&text)?
-            }
-            break;
+            return self.tell(&text, desk);
         }
         Ok(())
     }
 }
 
-/// What to do so that bad files are written again.
+/// What to do so that bad files are written again, as the end of a sentence; nothing where it is
+/// not known what wrote them.
 fn advice(report: &VerifyReport) -> String {
     let commands: Vec<&str> = report
         .makers()
@@ -173,8 +186,11 @@ fn advice(report: &VerifyReport) -> String {
             Maker::Encoding => "rl755-encode with the same flags",
         })
         .collect();
+    if commands.is_empty() {
+        return String::new();
+    }
     format!(
-        "run {} again: what is missing is written, and all else is kept",
+        "; run {} again then: what is missing is written, and all else is kept",
         commands.join(" and ")
     )
 }

@@ -4,9 +4,12 @@ use std::{fs::File, io, path::PathBuf};
 
 use super::{RolloutPlace, Statistics};
 use crate::{
-    FrameError, FrameShape, RecordError, SchemaError, encode_frame,
-    record::{RecordPosition, read_record_at},
-    schema::raw_record::RawRecord,
+    FrameError, FrameShape, OriginalRollout, RecordError, SchemaError,
+    dataset::read_record_into,
+    encode_frame, original,
+    record::RecordPosition,
+    schema::encoded_record::LATENT,
+    schema::raw_record::{RawRecord, frame_shape},
 };
 
 /// Rollouts on a sheet, one in each row.
@@ -41,7 +44,7 @@ pub enum ContactSheetError {
         /// What is wrong.
         source: RecordError,
     },
-    /// A frame cannot be decoded.
+    /// A record is no longer a rollout with such frames, or one of them cannot be decoded.
     #[error("{}: record {record}: {source}", path.display())]
     Frame {
         /// The file.
@@ -76,32 +79,58 @@ impl Statistics {
     /// first step to its last; `None` where observations are no frames. Reads those rollouts again.
     ///
     /// # Errors
-    /// When they are no longer there, or a frame cannot be decoded.
+    /// When they are no longer there as they were, or a frame cannot be decoded.
     pub fn contact_sheet(&self) -> Result<Option<ContactSheet>, ContactSheetError> {
-        let mut sheet: Option<Canvas> = None;
+        let shape = frame_shape(&self.environment.observation_space);
+        let Some(shape) = shape.filter(|_| self.observation_format != LATENT) else {
+            return Ok(None);
+        };
+        let mut canvas = Canvas::new(shape, self.samples.len());
         for (row, place) in self.samples.iter().enumerate() {
             let data = place.read()?;
-            let failed = |source| place.frame_error(source);
-            // Encoded rollouts are no raw records.
-            let Ok(raw) = RawRecord::parse(&data) else { return Ok(None) };
-            let Some(shape) = raw.frame_shape() else { return Ok(None) };
-            let canvas = sheet.get_or_insert_with(|| Canvas::new(shape, self.samples.len()));
-            let mut frame = vec![0; shape.bytes()];
-            for (column, step) in evenly(raw.parsed.head.steps, COLUMNS).enumerate() {
-                raw.decode_frame(step, &mut frame).map_err(failed)?;
-                canvas.draw(row, column, &frame);
+            let frames = self.frames(&data, shape).map_err(|source| place.frame_error(source))?;
+            for (column, frame) in frames.iter().enumerate() {
+                canvas.draw(row, column, frame);
             }
         }
-        Ok(sheet.map(|canvas| canvas.sheet))
+        Ok(Some(canvas.sheet))
+    }
+
+    /// The pixels of the frames of a record that are drawn; each is of `shape`.
+    fn frames(&self, record: &[u8], shape: FrameShape) -> Result<Vec<Vec<u8>>, SchemaError> {
+        let changed = |found: String| SchemaError::Misfit {
+            what: "environment or kind",
+            found,
+            expected: self.environment.id.clone(),
+        };
+        if original::is_unknown(&self.environment) {
+            let rollout = OriginalRollout::parse(record)?;
+            let frames = rollout.frames().filter(|(found, _)| *found == shape);
+            let Some((_, frames)) = frames else {
+                return Err(changed("another record of the original project".to_owned()));
+            };
+            return Ok(evenly(frames.len(), COLUMNS).map(|step| frames[step].to_vec()).collect());
+        }
+        let raw = RawRecord::parse(record)?;
+        if raw.parsed.head.environment != self.environment {
+            return Err(changed(raw.parsed.head.environment.id));
+        }
+        let decode = |step| {
+            let mut frame = vec![0; shape.bytes()];
+            raw.decode_frame(step, &mut frame).map(|()| frame)
+        };
+        evenly(raw.parsed.head.steps, COLUMNS).map(decode).collect()
     }
 }
 
 impl RolloutPlace {
     fn read(&self) -> Result<Vec<u8>, ContactSheetError> {
-        let mut file = File::open(&self.path)
+        let file = File::open(&self.path)
             .map_err(|source| ContactSheetError::Io { path: self.path.clone(), source })?;
         let position = RecordPosition { offset: self.offset, length: self.length };
-        read_record_at(&mut file, self.record, position)
+        let mut buffer = Vec::new();
+        read_record_into(&file, self.record, position, &mut buffer)
+            .map(<[u8]>::to_vec)
             .map_err(|source| ContactSheetError::Record { path: self.path.clone(), source })
     }
 

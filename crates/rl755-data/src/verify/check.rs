@@ -18,7 +18,7 @@ use crate::{
     record::RecordReader,
     schema::encoded_record::{self, LATENT},
     schema::raw_record::RawRecord,
-    schema::{Head, Parsed, context},
+    schema::{Head, Parsed, context, told_apart},
 };
 
 /// How closely frames are looked at.
@@ -51,7 +51,7 @@ impl CheckedRecord {
 }
 
 /// Checks everything about a record but the pixels of its frames.
-#[allow(dead_code, reason = "only fuzzing and tests check records by themselves")]
+#[cfg(any(test, fuzzing))]
 pub(crate) fn check_record(data: &[u8]) -> Result<CheckedRecord, SchemaError> {
     RecordChecker::default().check(data)
 }
@@ -212,14 +212,13 @@ impl CheckedFile {
         if (environment, self.encoded) == (&record.head.environment, record.is_encoded()) {
             return Ok(record);
         }
-        let text = |environment: &EnvSpec, encoded| {
-            format!("{} ({})", environment.id, if encoded { "encoded" } else { "raw" })
+        let kind = |encoded| if encoded { "encoded" } else { "raw" }.to_owned();
+        let (what, [found, expected]) = if self.encoded == record.is_encoded() {
+            ("environment", told_apart(&record.head.environment, environment))
+        } else {
+            ("kind", [record.is_encoded(), self.encoded].map(kind))
         };
-        Err(SchemaError::Misfit {
-            what: "environment or kind",
-            found: text(&record.head.environment, record.is_encoded()),
-            expected: text(environment, self.encoded),
-        })
+        Err(SchemaError::Misfit { what, found, expected })
     }
 }
 

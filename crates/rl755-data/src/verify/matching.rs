@@ -7,29 +7,60 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{Fault, Problem, VerifyError};
-use crate::{DatasetManifest, ShardEntry, dataset::parse_manifest};
+use rl755_run::directory_of;
 
-/// The files that `pattern` stands for, sorted.
-pub(crate) fn matching_files(pattern: &str) -> Result<Vec<PathBuf>, VerifyError> {
+use super::{Fault, Problem, VerifyError};
+use crate::{
+    DatasetManifest, ShardEntry,
+    dataset::{ManifestFault, manifest::MANIFEST_NAME, parse_manifest},
+};
+
+/// What a pattern stands for.
+#[derive(Debug, Default)]
+pub(crate) struct Matched {
+    /// The files, sorted.
+    pub(crate) files: Vec<PathBuf>,
+    /// Files and directories of which the file system does not say what they are or hold.
+    pub(crate) unreadable: Vec<(PathBuf, io::Error)>,
+}
+
+impl Matched {
+    /// Adds `path` if it is a file. A pipe is none, as it would be waited for; nor is a manifest,
+    /// which holds no records.
+    fn add(&mut self, path: PathBuf) {
+        if path.file_name().is_some_and(|name| name == MANIFEST_NAME) {
+            return;
+        }
+        match fs::metadata(&path) {
+            Ok(metadata) if metadata.is_file() => self.files.push(path),
+            Ok(_) => {}
+            // It was removed meanwhile; a link to nothing is still there.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && !path.is_symlink() => {}
+            Err(error) => self.unreadable.push((path, error)),
+        }
+    }
+}
+
+/// The files that `pattern` stands for.
+pub(crate) fn matching_files(pattern: &str) -> Result<Matched, VerifyError> {
     let path = Path::new(pattern);
+    let mut matched = Matched::default();
     if path.is_file() {
-        return Ok(vec![path.to_owned()]);
+        matched.add(path.to_owned());
+        return Ok(matched);
     }
     if path.is_dir() {
         let io = |source| VerifyError::Io { path: path.to_owned(), source };
-        let mut files = Vec::new();
         for entry in fs::read_dir(path).map_err(io)? {
             let name = entry.map_err(io)?.file_name();
             let text = name.to_string_lossy();
-            let file = path.join(&name);
-            // A pipe would be waited for.
-            if text.contains(".tfrecord") && !text.starts_with('.') && file.is_file() {
-                files.push(file);
+            if text.contains(".tfrecord") && !text.starts_with('.') {
+                matched.add(path.join(&name));
             }
         }
-        files.sort_unstable();
-        return Ok(files);
+        matched.files.sort_unstable();
+        matched.unreadable.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+        return Ok(matched);
     }
     // What is being written has a hidden name.
     let options =
@@ -38,8 +69,13 @@ pub(crate) fn matching_files(pattern: &str) -> Result<Vec<PathBuf>, VerifyError>
         pattern: pattern.to_owned(),
         reason: e.msg.to_owned(),
     })?;
-    // Unreadable directories below a `**` hold nothing that could be checked.
-    Ok(paths.filter_map(Result::ok).filter(|p| p.is_file()).collect())
+    for found in paths {
+        match found {
+            Ok(path) => matched.add(path),
+            Err(error) => matched.unreadable.push((error.path().to_owned(), error.into())),
+        }
+    }
+    Ok(matched)
 }
 
 /// The directories of `files`, and the one that `pattern` names or has its files in.
@@ -48,14 +84,6 @@ pub(super) fn directories(files: &[PathBuf], pattern: &str) -> BTreeSet<PathBuf>
     let named = if pattern.is_dir() { pattern } else { directory_of(pattern) };
     let named = Some(named).filter(|directory| directory.is_dir());
     files.iter().map(|file| directory_of(file)).chain(named).map(Path::to_owned).collect()
-}
-
-/// The directory of a file, which is this one where its name says none.
-pub(super) fn directory_of(path: &Path) -> &Path {
-    match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    }
 }
 
 /// What the manifests beside the files say.
@@ -83,15 +111,21 @@ impl Listed {
         for directory in directories(files, pattern) {
             let path = DatasetManifest::path_in(&directory);
             let manifest = match fs::read(&path) {
-                Ok(text) => parse_manifest(&text),
+                Ok(text) => parse_manifest(&text).map_err(|fault| match fault {
+                    ManifestFault::OtherFormat(found) => Fault::OtherFormat { found },
+                    ManifestFault::Damaged(reason) => Fault::Manifest(reason),
+                }),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                Err(error) => Err(error.to_string()),
+                Err(error) => Err(Fault::Unreadable(error)),
             };
             match manifest {
                 Ok(manifest) => {
                     for shard in manifest.shards {
                         let file = directory.join(&shard.file);
-                        if !file.exists() && asked_for(&file) {
+                        // One that is there, but cannot be read, is not missing.
+                        let missing = fs::symlink_metadata(&file)
+                            .is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
+                        if missing && asked_for(&file) {
                             listed.missing.push(file);
                         } else {
                             let name = OsString::from(&shard.file);
@@ -99,10 +133,7 @@ impl Listed {
                         }
                     }
                 }
-                Err(reason) => {
-                    let fault = Fault::Manifest(reason);
-                    listed.problems.push(Problem { path, place: None, fault });
-                }
+                Err(fault) => listed.problems.push(Problem { path, place: None, fault }),
             }
         }
         listed
@@ -119,11 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_of_this_directory_have_one_however_they_are_named() {
-        for path in ["a", "./a", "*", "./*"] {
-            assert_eq!(directory_of(Path::new(path)), Path::new("."), "{path}");
-        }
-        assert_eq!(directory_of(Path::new("b/c/*")), Path::new("b/c"));
+    fn directories_are_those_of_the_files_and_of_the_pattern() {
         // The tests run in the crate's directory.
         let found = directories(&["src/lib.rs".into(), "a".into()], "./none*");
         assert_eq!(found, [".", "src"].map(PathBuf::from).into());

@@ -16,11 +16,11 @@ use rl755_run::{Interrupt, Progress, RunLock, SettingError};
 use serde::{Deserialize, Serialize};
 
 pub use self::check::FrameCheck;
-pub(crate) use self::matching::matching_files;
 use self::matching::{Listed, directories};
-pub use self::removal::{Maker, Removal, RemovalError, Removed};
+pub(crate) use self::matching::{Matched, matching_files};
+pub use self::removal::{IfMostlyBad, Maker, Removal, RemovalError, Removed};
 use crate::{
-    DatasetManifest, RecordFault, SchemaError, ShardEntry, Statistics,
+    DatasetManifest, MANIFEST_FORMAT, RecordFault, SchemaError, ShardEntry, Statistics,
     dataset::LOCK,
     statistics::Tally,
     verify::check::{CheckedFile, FileChecker, RecordProblem},
@@ -62,7 +62,8 @@ impl Default for VerifyConfig {
 /// What [`verify`] found.
 #[derive(Debug, Default)]
 pub struct VerifyReport {
-    /// Files that were checked, and shards that are missing.
+    /// Files that were checked or could not be, shards that are missing, and manifests in which
+    /// something is wrong.
     pub files: u64,
     /// Records in them, sound or not.
     pub records: u64,
@@ -70,7 +71,8 @@ pub struct VerifyReport {
     pub steps: u64,
     /// Bytes that were read.
     pub bytes: u64,
-    /// What is wrong, in the order of files and offsets.
+    /// What is wrong: with records, in the order of files and offsets; then what could not be
+    /// looked at, which shards are missing, and what is wrong with manifests.
     pub problems: Vec<Problem>,
     /// What the sound records hold, for each environment and kind, if it was asked for.
     pub statistics: Vec<Statistics>,
@@ -144,7 +146,13 @@ pub enum Fault {
     /// The manifest cannot be understood.
     #[error("{0}")]
     Manifest(String),
-    /// The file cannot be read.
+    /// The manifest is of another version of the format, which says nothing against it.
+    #[error("format {found}; this program reads {MANIFEST_FORMAT}")]
+    OtherFormat {
+        /// Its format.
+        found: u64,
+    },
+    /// The file or directory cannot be read.
     #[error("{0}")]
     Unreadable(io::Error),
 }
@@ -208,15 +216,23 @@ pub fn verify(
 ) -> Result<VerifyReport, VerifyError> {
     let VerifyConfig { pattern, parallelism, .. } = config;
     SettingError::check_not_zero([("parallelism", *parallelism as u64)])?;
-    let mut files = matching_files(pattern)?;
+    let mut matched = matching_files(pattern)?;
     let mut locks = None;
     if config.exclusive {
-        locks = Some(lock(&directories(&files, pattern))?);
+        locks = Some(lock(&directories(&matched.files, pattern))?);
         // Others may have been at work until now.
-        files = matching_files(pattern)?;
+        matched = matching_files(pattern)?;
     }
-    let listed = Listed::beside(&files, pattern);
-    if files.is_empty() && listed.problems.is_empty() && listed.missing.is_empty() {
+    let Matched { files, unreadable } = matched;
+    let mut listed = Listed::beside(&files, pattern);
+    let unreadable = unreadable.into_iter().map(|(path, error)| (path, Fault::Unreadable(error)));
+    let missing = listed.missing.iter().map(|path| (path.clone(), Fault::Missing));
+    let others: Vec<Problem> = unreadable
+        .chain(missing)
+        .map(|(path, fault)| Problem { path, place: None, fault })
+        .chain(std::mem::take(&mut listed.problems))
+        .collect();
+    if files.is_empty() && others.is_empty() {
         return Err(VerifyError::NothingMatches { pattern: pattern.clone() });
     }
     let pool = rayon::ThreadPoolBuilder::new()
@@ -256,11 +272,8 @@ pub fn verify(
         all.append(tally);
     }
     report.statistics = all.finish();
-    for path in listed.missing {
-        report.files += 1;
-        report.problems.push(Problem { path, place: None, fault: Fault::Missing });
-    }
-    report.problems.extend(listed.problems);
+    report.files += others.len() as u64;
+    report.problems.extend(others);
     Ok(report)
 }
 
@@ -279,7 +292,7 @@ impl Meter<'_> {
     }
 }
 
-/// Locks the datasets in `directories`, or those that are being made there.
+/// Locks the datasets in `directories`, those that are only being made there included.
 fn lock(directories: &BTreeSet<PathBuf>) -> Result<Vec<RunLock>, VerifyError> {
     let mut locks = Vec::new();
     for directory in directories {

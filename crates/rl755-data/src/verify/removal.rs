@@ -7,10 +7,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use rl755_run::{directory_of, sync_directory};
 use serde::{Deserialize, Serialize};
 
-use super::{Fault, VerifyReport, matching::directory_of};
-use crate::{DatasetManifest, collect::session::parse_rollout_name, dataset::parse_manifest};
+use super::{Fault, Problem, VerifyReport};
+use crate::{DatasetManifest, collect::session::parse_rollout_name, pack::PACK_LOG};
 
 /// What to do with bad files.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,6 +22,16 @@ pub enum Removal {
     /// Move them into this directory, which is made where needed. They keep their names, with `.1`,
     /// `.2` and so on after it where there is a file of that name already.
     Quarantine(PathBuf),
+}
+
+/// What to do when more than half of the set is bad.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum IfMostlyBad {
+    /// Touch nothing: that is no accident.
+    Refuse,
+    /// Take the bad files away all the same.
+    Remove,
 }
 
 /// A file that was taken away.
@@ -81,29 +92,25 @@ fn io_error(path: &Path) -> impl FnOnce(io::Error) -> RemovalError {
 }
 
 impl VerifyReport {
-    /// Takes the bad files away, all that are there and could be read. When more than half of the
-    /// set is bad, that happens only with `even_if_most`.
+    /// Takes the bad files away: all that are there, could be read, and are not just of another
+    /// format.
     ///
     /// # Errors
     /// When the datasets are not locked, most files are bad, or the file system says no.
     pub fn remove_bad_files(
         &self,
         removal: &Removal,
-        even_if_most: bool,
+        if_mostly_bad: IfMostlyBad,
     ) -> Result<Vec<Removed>, RemovalError> {
         if self.locks.is_none() {
             return Err(RemovalError::NotLocked);
         }
-        if self.is_mostly_bad() && !even_if_most {
+        if self.is_mostly_bad() && if_mostly_bad == IfMostlyBad::Refuse {
             let bad = self.bad_files().len();
             return Err(RemovalError::MostlyBad { bad, files: self.files });
         }
-        // Nothing is known of what could not be read: the disk may be away, or permissions lacking.
-        let known = self
-            .problems
-            .iter()
-            .filter(|p| !matches!(p.fault, Fault::Missing | Fault::Unreadable(_)));
-        let paths: BTreeSet<&Path> = known.map(|p| p.path.as_path()).collect();
+        let bad = self.problems.iter().filter(|p| p.is_known_to_be_bad());
+        let paths: BTreeSet<&Path> = bad.map(|p| p.path.as_path()).collect();
         if let Removal::Quarantine(directory) = removal {
             fs::create_dir_all(directory).map_err(io_error(directory))?;
             let same = |path: &&Path| is_directly_in(path, directory);
@@ -122,30 +129,64 @@ impl VerifyReport {
         }
         let directories: BTreeSet<&Path> = paths.iter().map(|path| directory_of(path)).collect();
         for directory in directories {
-            sync(directory).map_err(io_error(directory))?;
+            sync_directory(directory).map_err(io_error(directory))?;
         }
         Ok(removed)
     }
 
-    /// What writes the bad files anew, once they are taken away, and the missing ones.
+    /// What writes the bad files anew, once they are taken away, and the missing ones. Files that
+    /// none of these wrote, as those of the original project, have no part in it.
     pub fn makers(&self) -> BTreeSet<Maker> {
-        self.bad_files().into_iter().map(maker).collect()
+        let due = |p: &&Problem| p.is_known_to_be_bad() || matches!(p.fault, Fault::Missing);
+        self.problems.iter().filter(due).filter_map(|p| maker(&p.path)).collect()
     }
 }
 
-fn maker(path: &Path) -> Maker {
+impl Problem {
+    /// Whether the file is there and nothing is lost with it.
+    fn is_known_to_be_bad(&self) -> bool {
+        match self.fault {
+            // Nothing is known of what could not be read: the disk may be away, or permissions
+            // lacking. Another version of this program reads another format.
+            Fault::Missing | Fault::Unreadable(_) | Fault::OtherFormat { .. } => false,
+            Fault::Framing(_)
+            | Fault::Schema(_)
+            | Fault::Empty
+            | Fault::NotAsListed { .. }
+            | Fault::Manifest(_) => true,
+        }
+    }
+}
+
+/// What wrote the file at `path`; `None` where nothing beside it tells.
+fn maker(path: &Path) -> Option<Maker> {
     let name = path.file_name().and_then(|name| name.to_str());
     if name.and_then(parse_rollout_name).is_some() {
-        return Maker::Collecting;
+        return Some(Maker::Collecting);
     }
     let directory = directory_of(path);
     let manifest = fs::read(DatasetManifest::path_in(directory)).ok();
-    let manifest = manifest.and_then(|text| parse_manifest(&text).ok());
-    let encoded = match manifest {
-        Some(manifest) => manifest.encoder.is_some(),
-        None => directory.join("parts").is_dir(),
+    // What else is wrong with it does not matter here.
+    let manifest: Option<serde_json::Value> =
+        manifest.and_then(|text| serde_json::from_slice(&text).ok());
+    match manifest.as_ref().and_then(|manifest| manifest["config"]["stage"].as_str()) {
+        Some("pack") => return Some(Maker::Packing),
+        Some("encode") => return Some(Maker::Encoding),
+        _ => {}
+    }
+    // Before there is a manifest, there is the log of what was written.
+    let parts = directory.join("parts");
+    let is_part = |entry: fs::DirEntry| {
+        let name = entry.file_name();
+        name.to_str().is_some_and(|name| name.starts_with("outer-") && name.ends_with(".jsonl"))
     };
-    if encoded { Maker::Encoding } else { Maker::Packing }
+    let packed = parts.join(PACK_LOG).exists();
+    let encoded = fs::read_dir(parts).is_ok_and(|entries| entries.flatten().any(is_part));
+    match (packed, encoded) {
+        (true, false) => Some(Maker::Packing),
+        (false, true) => Some(Maker::Encoding),
+        _ => None,
+    }
 }
 
 /// Moves the file at `path` into `directory` under a name that is free there; gives the new path.
@@ -161,7 +202,7 @@ fn move_into(path: &Path, directory: &Path) -> io::Result<PathBuf> {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             placed => {
                 placed?;
-                sync(directory)?;
+                sync_directory(directory)?;
                 fs::remove_file(path)?;
                 return Ok(target);
             }
@@ -196,9 +237,4 @@ fn is_directly_in(path: &Path, directory: &Path) -> bool {
         (Ok(one), Ok(other)) => one == other,
         _ => false,
     }
-}
-
-/// Makes what was done in `directory` durable.
-fn sync(directory: &Path) -> io::Result<()> {
-    File::open(directory)?.sync_all()
 }
