@@ -24,7 +24,7 @@ impl AtomicFile {
     /// Opens a temporary file beside `target`, making its directory where needed.
     ///
     /// # Errors
-    /// When the directory cannot be made or written.
+    /// When the directory cannot be made or written, or `target` is there and no regular file.
     pub fn create(target: &Path) -> io::Result<Self> {
         // Two threads of a process may write the same target at once.
         static COUNTER: AtomicU64 = AtomicU64::new(0);
@@ -36,6 +36,11 @@ impl AtomicFile {
                 format!("{} is no file name", target.display()),
             )
         })?;
+        // The final name is taken by renaming, which would replace a device or a pipe, too.
+        if fs::metadata(target).is_ok_and(|found| !found.is_file()) {
+            let message = format!("{} is no regular file", target.display());
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+        }
         let count = COUNTER.fetch_add(1, Ordering::Relaxed);
         let temporary = directory.join(format!(".{name}.{}-{count}.tmp", std::process::id()));
         let file = File::create_new(&temporary).or_else(|error| {
@@ -197,6 +202,15 @@ mod tests {
         assert!(!target.exists());
         file.commit().unwrap();
         assert_eq!(fs::read(&target).unwrap(), b"whole");
+    }
+
+    #[test]
+    fn only_files_are_replaced() {
+        let directory = tempfile::tempdir().unwrap();
+        for target in [directory.path(), Path::new("/dev/null")] {
+            let error = write_atomically(target, b"").unwrap_err().to_string();
+            assert!(error.ends_with("is no regular file"), "{error}");
+        }
     }
 
     #[test]
