@@ -207,7 +207,9 @@ mod tests {
     #[test]
     fn only_files_are_replaced() {
         let directory = tempfile::tempdir().unwrap();
-        for target in [directory.path(), Path::new("/dev/null")] {
+        let socket = directory.path().join("socket");
+        let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+        for target in [directory.path(), &socket] {
             let error = write_atomically(target, b"").unwrap_err().to_string();
             assert!(error.ends_with("is no regular file"), "{error}");
         }
