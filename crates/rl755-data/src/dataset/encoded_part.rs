@@ -396,7 +396,7 @@ fn part_path(out_dir: &Path, outer: usize, count: usize) -> PathBuf {
 }
 
 /// Whether a file in `parts` is the log of a part.
-fn is_part(path: &Path) -> bool {
+pub(crate) fn is_part(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str());
     name.is_some_and(|name| name.starts_with("outer-") && name.ends_with(".jsonl"))
 }

@@ -11,7 +11,10 @@ use rl755_run::{directory_of, sync_directory};
 use serde::{Deserialize, Serialize};
 
 use super::{Fault, Problem, VerifyReport};
-use crate::{DatasetManifest, collect::session::parse_rollout_name, pack::PACK_LOG};
+use crate::{
+    DatasetManifest, collect::session::parse_rollout_name, dataset::encoded_part::is_part,
+    pack::PACK_LOG,
+};
 
 /// What to do with bad files.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -176,12 +179,9 @@ fn maker(path: &Path) -> Option<Maker> {
     }
     // Before there is a manifest, there is the log of what was written.
     let parts = directory.join("parts");
-    let is_part = |entry: fs::DirEntry| {
-        let name = entry.file_name();
-        name.to_str().is_some_and(|name| name.starts_with("outer-") && name.ends_with(".jsonl"))
-    };
     let packed = parts.join(PACK_LOG).exists();
-    let encoded = fs::read_dir(parts).is_ok_and(|entries| entries.flatten().any(is_part));
+    let encoded = fs::read_dir(parts)
+        .is_ok_and(|entries| entries.flatten().any(|entry| is_part(&entry.path())));
     match (packed, encoded) {
         (true, false) => Some(Maker::Packing),
         (false, true) => Some(Maker::Encoding),
