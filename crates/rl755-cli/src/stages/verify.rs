@@ -164,7 +164,7 @@ impl Verify {
             write_atomically(&self.contact_sheet, &sheet.to_png()?)
                 .with_context(|| format!("cannot write {}", self.contact_sheet.display()))?;
             let text = format!(
-                "{} frames are drawn in {}",
+                "frames of {} are drawn in {}",
                 statistics.environment.id,
                 self.contact_sheet.display()
             );
