@@ -4,6 +4,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
+    os::unix::process::ExitStatusExt,
     path::PathBuf,
     process::Child,
     sync::mpsc,
@@ -16,6 +17,10 @@ use rl755_run::{Digest, Random};
 use crate::lab::Lab;
 
 const KILLS: usize = 200;
+/// Of these, at least so many of either kind.
+const LEAST_OF_EITHER: usize = 60;
+/// Directories in which that many kills must have been possible.
+const DIRECTORIES: usize = 40;
 /// Collectors that share a directory, each with a session of its own.
 const COLLECTORS: usize = 3;
 /// Kills in one directory before it is let alone: some of collectors, then some of packing.
@@ -31,6 +36,9 @@ fn collector(seed: usize) -> String {
     )
 }
 
+/// The signal of [`Child::kill`].
+const SIGKILL: i32 = 9;
+
 /// What the stages make when nobody kills them.
 type Contents = BTreeMap<PathBuf, Digest>;
 
@@ -45,15 +53,17 @@ fn two_hundred_killed_collects_and_packs_leave_only_sound_files() {
     let (rollouts, dataset) = (whole.contents("rollouts"), whole.contents("dataset"));
 
     let mut random = Random::new(9);
-    let mut kills = 0;
-    while kills < KILLS {
+    let (mut of_collectors, mut of_packing, mut directories) = (0, 0, 0);
+    while of_collectors + of_packing < KILLS || of_collectors.min(of_packing) < LEAST_OF_EITHER {
+        directories += 1;
+        assert!(directories <= DIRECTORIES, "only {of_collectors} and {of_packing} kills");
         let lab = Lab::new();
-        kills += kill_collectors(&lab, &mut random, &rollouts);
+        of_collectors += kill_collectors(&lab, &mut random, &rollouts);
         for seed in 0..COLLECTORS {
             lab.succeed("collect", &collector(seed));
         }
         assert!(lab.contents("rollouts") == rollouts, "the rollouts of an undisturbed run");
-        kills += kill_packing(&lab, &mut random, &dataset);
+        of_packing += kill_packing(&lab, &mut random, &dataset);
         lab.succeed("pack", PACK);
         assert!(lab.contents("dataset") == dataset, "the dataset of an undisturbed run");
         lab.succeed("verify", "--pattern dataset");
@@ -66,16 +76,18 @@ fn two_hundred_killed_collects_and_packs_leave_only_sound_files() {
 /// Kills collectors, one or several at a time, and gives how many.
 fn kill_collectors(lab: &Lab, random: &mut Random, whole: &Contents) -> usize {
     // Each has begun its session before the next does: rollouts depend on the session's number.
+    let mut kills = 0;
     for seed in 0..COLLECTORS {
         let mut child = lab.start("collect", &collector(seed));
         let session = lab.path(&format!("rollouts/sessions/{seed:04}.json"));
         while !session.exists() {
-            assert!(child.try_wait().unwrap().is_none(), "it ended without a session");
+            // It may begin its session and end between the two looks.
+            let runs = child.try_wait().unwrap().is_none();
+            assert!(runs || session.exists(), "it ended without a session");
             thread::yield_now();
         }
-        kill(&mut child);
+        kills += usize::from(kill(&mut child));
     }
-    let mut kills = COLLECTORS;
     let mut there = sound(lab, "rollouts", whole, &BTreeSet::new());
     while kills < KILLS_OF_COLLECTORS && there.len() < whole_names(whole) {
         let first = random.below(COLLECTORS);
@@ -94,7 +106,7 @@ fn kill_collectors(lab: &Lab, random: &mut Random, whole: &Contents) -> usize {
     kills
 }
 
-/// Kills packing, and gives how often.
+/// Kills packing until it is done before it can be killed, and gives how often it was.
 fn kill_packing(lab: &Lab, random: &mut Random, whole: &Contents) -> usize {
     let mut kills = 0;
     let mut there = BTreeSet::new();
@@ -125,10 +137,14 @@ fn strike(lab: &Lab, directory: &str, random: &mut Random, mut child: Child) -> 
     kill(&mut child)
 }
 
-/// Kills `child` unless it has ended; whether it had not.
+/// Kills `child` unless it has ended, which must be well; whether it had not.
+#[track_caller]
 fn kill(child: &mut Child) -> bool {
     let _ = child.kill();
-    !child.wait().unwrap().success()
+    let status = child.wait().unwrap();
+    let killed = status.signal() == Some(SIGKILL);
+    assert!(killed || status.success(), "it failed by itself: {status}");
+    killed
 }
 
 /// Checks that all files with final names in `directory` have the bytes of `whole`, and that those

@@ -64,8 +64,14 @@ impl Lab {
     }
 
     pub(crate) fn command(&self, stage: &str, flags: &str) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_stages"));
-        command.current_dir(self.directory.path()).arg(stage).args(flags.split_whitespace());
+        self.program(env!("CARGO_BIN_EXE_stages"), &[], stage, flags)
+    }
+
+    /// `stage` as the last arguments of a program that runs in the lab.
+    fn program(&self, program: &str, before: &[&str], stage: &str, flags: &str) -> Command {
+        let mut command = Command::new(program);
+        command.current_dir(self.directory.path()).env_remove("RL755_DATA");
+        command.args(before).arg(stage).args(flags.split_whitespace());
         command
     }
 
@@ -76,12 +82,10 @@ impl Lab {
 
     /// Runs a stage that can write no file larger than so many blocks.
     pub(crate) fn run_limited(&self, blocks: u32, stage: &str, flags: &str) -> Output {
-        let mut command = Command::new("/bin/sh");
         // With the signal ignored, as children have it then, too, writing gives an error.
         let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$@\"");
-        command.current_dir(self.directory.path()).args(["-c", &script, "sh"]);
-        command.arg(env!("CARGO_BIN_EXE_stages")).arg(stage).args(flags.split_whitespace());
-        command.output().unwrap()
+        let shell = ["-c", &script, "sh", env!("CARGO_BIN_EXE_stages")];
+        self.program("/bin/sh", &shell, stage, flags).output().unwrap()
     }
 
     /// Every file in the lab.

@@ -5,9 +5,12 @@
 mod bad_input;
 mod collect_together;
 mod disk_full;
+#[cfg(unix)]
 mod kill_loop;
 mod killed;
 mod lab;
 #[cfg(feature = "tch")]
 mod libtorch;
 mod named_datasets;
+mod original_files;
+mod quarantine;

@@ -18,7 +18,7 @@ fn a_dataset_is_found_by_name_and_environment() {
     assert!(lab.path("store/CartPole-v1/encoded_rollouts/dataset.json").exists());
     // The environment variable stands for the flag.
     let sequence = "--dataset EncodedRollouts --environment CartPole-v1 --model null \
-                    --model-dir sequence --train-steps 1 --sequence-length 4 --rollout-memory 1kB";
+                    --model-dir sequence --train-steps 1 --sequence-length 4 --rollout-memory 0";
     let output =
         lab.command("train-sequence", sequence).env("RL755_DATA", "store").output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
