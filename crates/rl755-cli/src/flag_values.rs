@@ -60,15 +60,20 @@ fn from_1_to(most: usize, text: &str) -> Result<usize, String> {
     }
 }
 
-/// A number of bytes, such as `64MB`, `1.5GiB` or `4096`.
+/// A number of bytes, such as `64MB`, `1.5GiB` or `4096`. As in dd and Slurm, `K`, `M`, `G` and `T`
+/// alone are powers of 1024, while `MB` is a million.
 pub(crate) fn bytes(text: &str) -> Result<u64, String> {
-    const UNITS: [(&str, u64); 10] = [
+    const UNITS: [(&str, u64); 14] = [
         ("", 1),
         ("b", 1),
         ("kb", 1_000),
         ("mb", 1_000_000),
         ("gb", 1_000_000_000),
         ("tb", 1_000_000_000_000),
+        ("k", 1 << 10),
+        ("m", 1 << 20),
+        ("g", 1 << 30),
+        ("t", 1 << 40),
         ("kib", 1 << 10),
         ("mib", 1 << 20),
         ("gib", 1 << 30),
@@ -82,10 +87,10 @@ pub(crate) fn bytes(text: &str) -> Result<u64, String> {
         _ => f64::NAN,
     };
     // Beyond 2^53 a float does not hold every number.
-    if size >= 1.0 && size < (1u64 << 53) as f64 {
+    if size >= 0.0 && size < (1u64 << 53) as f64 {
         Ok(size as u64)
     } else {
-        Err("it must be a size, such as 64MB or 1.5GiB".to_owned())
+        Err("it must be a size, such as 64MB, 1.5GiB or 1.5G, which is GiB".to_owned())
     }
 }
 
@@ -99,9 +104,13 @@ mod tests {
             ("4096", Some(4096)),
             ("64MB", Some(64_000_000)),
             ("1.5 GiB", Some(3 << 29)),
-            ("2k", None),
+            ("2k", Some(2048)),
+            ("64M", Some(64 << 20)),
+            ("1.5G", Some(3 << 29)),
+            ("20g", Some(20 << 30)),
             ("1kB", Some(1000)),
-            ("0", None),
+            ("0", Some(0)),
+            ("1.5X", None),
             ("-1MB", None),
             ("MB", None),
             ("1e99", None),

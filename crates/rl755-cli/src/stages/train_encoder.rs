@@ -35,8 +35,8 @@ pub struct TrainEncoder {
     /// Random observations taken each time a rollout is read
     #[arg(long, default_value_t = 100, value_name = "N", value_parser = count)]
     obs_sampled_per_rollout: usize,
-    /// How much of observations, as they are stored, is shuffled together; twice that is held in
-    /// memory, as the next part is read ahead
+    /// How much of observations, as they are stored, is shuffled together, such as 64MB or 64M (which
+    /// is MiB); twice that is held in memory, as the next part is read ahead
     #[arg(long, default_value = "64MB", value_name = "SIZE", value_parser = bytes)]
     shuffle_buffer: u64,
     /// Threads that read rollouts

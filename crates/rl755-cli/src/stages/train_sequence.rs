@@ -49,7 +49,8 @@ pub struct TrainSequence {
     #[arg(long, default_value_t = false, action = clap::ArgAction::Set, num_args = 0..=1,
           default_missing_value = "true", value_name = "BOOL")]
     difference_targets: bool,
-    /// How much of rollouts is kept in memory; the others are read each time they are visited
+    /// How much of rollouts is kept in memory, such as 2GB, 1.5G (which is GiB) or 0; the others are
+    /// read each time they are visited
     #[arg(long, default_value = "2GB", value_name = "SIZE", value_parser = bytes)]
     rollout_memory: u64,
     /// Threads that read rollouts
