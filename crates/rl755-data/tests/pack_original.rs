@@ -89,6 +89,19 @@ fn assert_clean(directory: &Path) {
 }
 
 #[test]
+fn the_files_that_are_packed_are_not_replaced() {
+    let directory = tempfile::tempdir().unwrap();
+    let pattern = write(directory.path(), raw, 0..9);
+    let before = files(directory.path());
+    let config = PackConfig { out_name: "orig".to_owned(), ..config(&pattern, directory.path()) };
+    let error = pack(&config, &Silent, &Interrupt::new()).unwrap_err().to_string();
+    assert!(error.contains("is not from here, and would be replaced"), "{error}");
+    let mut after = files(directory.path());
+    after.retain(|name, _| before.contains_key(name));
+    assert_eq!(after, before);
+}
+
+#[test]
 fn raw_files_become_a_dataset_whatever_the_format_of_frames_and_the_threads() {
     let directory = tempfile::tempdir().unwrap();
     let pattern = write(directory.path(), raw, 0..9);

@@ -242,6 +242,15 @@ pub enum OtherDataset {
         /// The dataset's name.
         name: String,
     },
+    /// It has shards of the name, but nothing says what they are.
+    #[error(
+        "{} is not from here, and would be replaced; give another directory or another name",
+        path.display()
+    )]
+    Foreign {
+        /// One of the shards.
+        path: PathBuf,
+    },
     /// Nobody can tell which it is.
     #[error(
         "{} has a manifest that this version cannot read: {reason}; give another directory, or \
@@ -267,7 +276,7 @@ impl OtherDataset {
                     io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
                 ) =>
             {
-                return Ok(());
+                return Self::check_shards(directory, name);
             }
             Err(error) => Err(ManifestFault::Damaged(error.to_string())),
         };
@@ -280,6 +289,22 @@ impl OtherDataset {
             Err(fault) => {
                 Err(Self::Unreadable { path: directory.to_owned(), reason: fault.to_string() })
             }
+        }
+    }
+
+    /// Rejects a directory without a manifest that has shards called `name` which neither packing
+    /// nor encoding wrote: they would be replaced, the very files that are packed among them.
+    fn check_shards(directory: &Path, name: &str) -> Result<(), Self> {
+        if directory.join("parts").is_dir() {
+            return Ok(());
+        }
+        let files = fs::read_dir(directory).into_iter().flatten().flatten();
+        let shard = files
+            .map(|file| file.file_name())
+            .find(|file| file.to_str().is_some_and(|file| is_shard_of(name, file)));
+        match shard {
+            Some(file) => Err(Self::Foreign { path: directory.join(file) }),
+            None => Ok(()),
         }
     }
 }
