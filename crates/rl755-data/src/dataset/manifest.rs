@@ -1,7 +1,7 @@
 //! `dataset.json`: what a dataset directory holds and what made it.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs,
     io::{self, Write},
     ops::Range,
@@ -16,10 +16,15 @@ use serde_json::ser::{Formatter, PrettyFormatter};
 use crate::{
     CorruptRollout,
     dataset::shard::{is_file_name, is_shard_of},
+    schema::check_spaces,
 };
 
 /// The name of the manifest in a dataset's directory.
 pub(crate) const MANIFEST_NAME: &str = "dataset.json";
+
+/// The fewest bytes of a step in a record: a feature each of an observation, actions and rewards,
+/// and each with its field's number and length.
+const LEAST_STEP_BYTES: u64 = 6;
 
 /// The version of the manifest's format that this crate writes and reads.
 pub const MANIFEST_FORMAT: u32 = 2;
@@ -132,6 +137,39 @@ impl DatasetManifest {
         digest_bytes(&text)
     }
 
+    /// Checks what its parts must have to do with each other, and that nobody who believes it takes
+    /// more memory than the dataset could fill.
+    fn check(&self) -> Result<(), String> {
+        check_spaces(&self.environment).map_err(|error| error.to_string())?;
+        let width = self.environment.action_space.width();
+        if self.action_width != width {
+            return Err(format!(
+                "action_width {} where the environment has {width}",
+                self.action_width
+            ));
+        }
+        let mut files = BTreeSet::new();
+        for ShardEntry { file, lengths, bytes, .. } in &self.shards {
+            if !is_file_name(file) {
+                return Err(format!("shard `{file}` lies outside its directory or is hidden"));
+            }
+            if !files.insert(file) {
+                return Err(format!("shard `{file}` is listed twice"));
+            }
+            let steps: u64 = lengths.iter().map(|&steps| u64::from(steps)).sum();
+            if steps > bytes / LEAST_STEP_BYTES {
+                return Err(format!("shard `{file}` has {steps} steps in {bytes} bytes"));
+            }
+        }
+        let count = self.rollouts();
+        for (name, Range { start, end }) in &self.splits {
+            if start > end || *end > count {
+                return Err(format!("split {name} is {start}..{end} of {count} rollouts"));
+            }
+        }
+        Ok(())
+    }
+
     /// The manifest's path in `directory`.
     pub fn path_in(directory: &Path) -> PathBuf {
         directory.join(MANIFEST_NAME)
@@ -167,25 +205,7 @@ pub(crate) fn parse_manifest(text: &[u8]) -> Result<DatasetManifest, ManifestFau
         None => return Err(ManifestFault::Damaged("it has no format number".to_owned())),
     }
     let manifest: DatasetManifest = serde_json::from_value(value).map_err(damaged)?;
-    let count = manifest.rollouts();
-    for (name, Range { start, end }) in &manifest.splits {
-        if start > end || *end > count {
-            return Err(ManifestFault::Damaged(format!(
-                "split {name} is {start}..{end} of {count} rollouts"
-            )));
-        }
-    }
-    if let Some(shard) = manifest.shards.iter().find(|shard| !is_file_name(&shard.file)) {
-        let reason = format!("shard `{}` lies outside its directory or is hidden", shard.file);
-        return Err(ManifestFault::Damaged(reason));
-    }
-    if manifest.action_width != manifest.environment.action_space.width() {
-        return Err(ManifestFault::Damaged(format!(
-            "action_width {} where the environment has {}",
-            manifest.action_width,
-            manifest.environment.action_space.width()
-        )));
-    }
+    manifest.check().map_err(ManifestFault::Damaged)?;
     Ok(manifest)
 }
 
