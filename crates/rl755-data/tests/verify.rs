@@ -252,6 +252,33 @@ fn directories_that_may_not_be_read_are_found() {
     allow(0o755);
 }
 
+/// Names as Linux allows them.
+#[cfg(target_os = "linux")]
+#[test]
+fn names_that_are_no_unicode_match_and_hidden_ones_do_not() {
+    use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
+    let directory = tempfile::tempdir().unwrap();
+    let shard = small_shard(directory.path());
+    let deep = directory.path().join("d/e").join(OsStr::from_bytes(b"f\xff"));
+    fs::create_dir_all(&deep).unwrap();
+    for name in [&b"a.tfrecord"[..], b"b\xfe.tfrecord", b".c.tfrecord"] {
+        fs::write(directory.path().join(OsStr::from_bytes(name)), &shard).unwrap();
+        fs::write(deep.join(OsStr::from_bytes(name)), &shard).unwrap();
+    }
+    for (pattern, expected) in [
+        ("", 2),
+        ("*", 2),
+        ("./[ab]*.tfrecord", 2),
+        (".*", 1),
+        ("?.tfrecord", 1),
+        ("d/*/f*/../f*/b*", 1),
+        ("**/*.tfrecord", 4),
+        ("d/**/**/a*", 1),
+    ] {
+        assert_eq!(check(directory.path().join(pattern)).files, expected, "{pattern}");
+    }
+}
+
 #[test]
 fn a_request_to_stop_ends_it() {
     let directory = tempfile::tempdir().unwrap();

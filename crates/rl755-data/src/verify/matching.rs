@@ -3,10 +3,12 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     ffi::OsString,
-    fs, io,
-    path::{Path, PathBuf},
+    fs::{self, DirEntry},
+    io,
+    path::{Component, Path, PathBuf},
 };
 
+use glob::{MatchOptions, Pattern};
 use rl755_run::directory_of;
 
 use super::{Fault, Problem, VerifyError};
@@ -58,24 +60,105 @@ pub(crate) fn matching_files(pattern: &str) -> Result<Matched, VerifyError> {
                 matched.add(path.join(&name));
             }
         }
-        matched.files.sort_unstable();
-        matched.unreadable.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+        matched.sort();
         return Ok(matched);
     }
-    // What is being written has a hidden name.
-    let options =
-        glob::MatchOptions { require_literal_leading_dot: true, ..glob::MatchOptions::new() };
-    let paths = glob::glob_with(pattern, options).map_err(|e| VerifyError::Pattern {
-        pattern: pattern.to_owned(),
-        reason: e.msg.to_owned(),
-    })?;
-    for found in paths {
-        match found {
-            Ok(path) => matched.add(path),
-            Err(error) => matched.unreadable.push((error.path().to_owned(), error.into())),
+    let mut start = PathBuf::new();
+    let mut parts = Vec::new();
+    for part in path.components() {
+        match part {
+            Component::Normal(name) => parts.push(Part::new(pattern, &name.to_string_lossy())?),
+            Component::ParentDir if !parts.is_empty() => parts.push(Part::Name("..".to_owned())),
+            Component::CurDir => {}
+            part => start.push(part),
         }
     }
+    matched.find(&start, &parts);
+    matched.sort();
     Ok(matched)
+}
+
+/// What a part of a pattern, between separators, stands for.
+enum Part {
+    /// This very name.
+    Name(String),
+    /// Names that it matches.
+    Names(Pattern),
+    /// `**`: a directory and all within it.
+    Within,
+}
+
+impl Part {
+    fn new(pattern: &str, part: &str) -> Result<Self, VerifyError> {
+        if part == "**" {
+            return Ok(Self::Within);
+        }
+        if !part.contains(['*', '?', '[']) {
+            return Ok(Self::Name(part.to_owned()));
+        }
+        Pattern::new(part).map(Self::Names).map_err(|error| VerifyError::Pattern {
+            pattern: pattern.to_owned(),
+            reason: error.msg.to_owned(),
+        })
+    }
+}
+
+impl Matched {
+    /// Adds the files within `directory` that `parts` stand for. Names that are no UTF-8 match as
+    /// they are displayed; those that begin with a dot, as what is being written has, do so only
+    /// where the pattern has the dot, too.
+    fn find(&mut self, directory: &Path, parts: &[Part]) {
+        let Some((part, rest)) = parts.split_first() else { return };
+        let options = MatchOptions { require_literal_leading_dot: true, ..MatchOptions::default() };
+        match part {
+            Part::Name(name) => self.go_on(directory.join(name), rest),
+            Part::Names(names) => {
+                for entry in self.entries(directory) {
+                    let name = entry.file_name();
+                    if names.matches_with(&name.to_string_lossy(), options) {
+                        self.go_on(directory.join(name), rest);
+                    }
+                }
+            }
+            Part::Within => {
+                self.find(directory, rest);
+                for entry in self.entries(directory) {
+                    let name = entry.file_name();
+                    let hidden = name.to_string_lossy().starts_with('.');
+                    // Links may lead in circles.
+                    if !hidden && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                        self.find(&directory.join(name), parts);
+                    }
+                }
+            }
+        }
+    }
+
+    fn go_on(&mut self, path: PathBuf, rest: &[Part]) {
+        if rest.is_empty() {
+            self.add(path);
+        } else if path.is_dir() {
+            self.find(&path, rest);
+        }
+    }
+
+    fn entries(&mut self, directory: &Path) -> Vec<DirEntry> {
+        let here = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
+        match fs::read_dir(here).and_then(Iterator::collect) {
+            Ok(entries) => entries,
+            Err(error) => {
+                self.unreadable.push((here.to_owned(), error));
+                Vec::new()
+            }
+        }
+    }
+
+    fn sort(&mut self) {
+        self.files.sort_unstable();
+        self.files.dedup();
+        self.unreadable.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+        self.unreadable.dedup_by(|(one, _), (other, _)| one == other);
+    }
 }
 
 /// The directories of `files`, and the one that `pattern` names or has its files in.
@@ -101,11 +184,11 @@ impl Listed {
     pub(super) fn beside(files: &[PathBuf], pattern: &str) -> Self {
         let mut listed = Self::default();
         let whole_directory = Path::new(pattern).is_dir();
-        let glob = glob::Pattern::new(pattern).ok();
+        let glob = Pattern::new(pattern).ok();
         let asked_for = |file: &Path| {
             // A pattern may leave out that it is about this directory.
             let bare = file.strip_prefix(".").unwrap_or(file);
-            let matches = |glob: &glob::Pattern| glob.matches_path(file) || glob.matches_path(bare);
+            let matches = |glob: &Pattern| glob.matches_path(file) || glob.matches_path(bare);
             whole_directory || glob.as_ref().is_some_and(matches)
         };
         for directory in directories(files, pattern) {
