@@ -1,7 +1,7 @@
 //! Which dataset a stage reads.
 
 use std::{
-    env,
+    env::{self, VarError},
     path::{Path, PathBuf},
 };
 
@@ -35,7 +35,7 @@ impl DatasetFlags {
     pub(crate) fn find(&self, plugins: &Plugins) -> anyhow::Result<PathBuf> {
         let environment = self.environment.as_deref();
         let directory =
-            plugins.datasets.find(&self.rollouts_dataset, environment, &self.data_dir())?;
+            plugins.datasets.find(&self.rollouts_dataset, environment, &self.data_dir()?)?;
         if let Some(expected) = environment {
             check_environment(&directory, expected)?;
         }
@@ -49,15 +49,19 @@ impl DatasetFlags {
         name: &str,
         environment: &str,
     ) -> anyhow::Result<PathBuf> {
-        Ok(plugins.datasets.path(name, Some(environment), &self.data_dir())?)
+        Ok(plugins.datasets.path(name, Some(environment), &self.data_dir()?)?)
     }
 
-    fn data_dir(&self) -> PathBuf {
-        let variable = || env::var_os(DATA_DIR).filter(|value| !value.is_empty());
-        self.data_dir
-            .clone()
-            .or_else(|| variable().map(PathBuf::from))
-            .unwrap_or_else(|| "data".into())
+    fn data_dir(&self) -> anyhow::Result<PathBuf> {
+        if let Some(directory) = &self.data_dir {
+            return Ok(directory.clone());
+        }
+        match env::var(DATA_DIR) {
+            Ok(directory) if !directory.is_empty() => Ok(directory.into()),
+            // As of arguments: it could not be written into manifests.
+            Err(VarError::NotUnicode(path)) => bail!("{DATA_DIR} is not UTF-8: {}", path.display()),
+            _ => Ok("data".into()),
+        }
     }
 }
 

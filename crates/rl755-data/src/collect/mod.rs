@@ -194,7 +194,7 @@ pub fn collect(
     AtomicFile::clear_temporaries(&config.out_dir, |name| name.starts_with(&prefix))
         .map_err(io(&config.out_dir))?;
     let missing: Vec<u64> = (0..config.num_rollouts)
-        .filter(|&i| !config.out_dir.join(rollout_name(session.number, i)).exists())
+        .filter(|&i| !is_written(&config.out_dir.join(rollout_name(session.number, i))))
         .collect();
     let run = Run {
         config,
@@ -223,6 +223,11 @@ pub fn collect(
         steps: run.steps.load(Ordering::SeqCst),
         interrupted,
     })
+}
+
+/// Whether there is a rollout at `path`, and not an empty file that something else left.
+fn is_written(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() > 0)
 }
 
 fn check_config(config: &CollectConfig) -> Result<(), SettingError> {

@@ -200,9 +200,13 @@ fn rollout_sessions(out_dir: &Path) -> io::Result<Vec<u32>> {
     Ok(sessions)
 }
 
-/// The session file at `path`, or `None` where it was written by another version.
+/// The session file at `path`, unless it is damaged, or `None` where it was written by another version.
 fn read_session(path: &Path) -> io::Result<Option<SessionFile>> {
-    Ok(parse_session(&fs::read(path)?))
+    let text = fs::read(path)?;
+    // To leave out what was collected under it would collect it again.
+    serde_json::from_slice::<serde::de::IgnoredAny>(&text)
+        .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, format!("damaged: {error}")))?;
+    Ok(parse_session(&text))
 }
 
 pub(crate) fn parse_session(text: &[u8]) -> Option<SessionFile> {

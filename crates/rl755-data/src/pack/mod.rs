@@ -272,10 +272,16 @@ fn plan(config: &PackConfig, checked: &Checked) -> DatasetManifest {
         environment: checked.environment.clone(),
         encoder: checked.encoder.clone(),
         inputs: vec![Input { path: checked.input.clone(), digest: checked.digest.clone() }],
-        skipped: checked.corrupt.clone(),
+        skipped: checked.corrupt.iter().map(readable).collect(),
         splits: train_and_validation(checked.sound.len(), config.validation_fraction),
         shards: Vec::new(),
     }
+}
+
+/// The same with a name that JSON can hold.
+fn readable(file: &CorruptRollout) -> CorruptRollout {
+    let path = file.path.to_string_lossy().into_owned().into();
+    CorruptRollout { path, reason: file.reason.clone() }
 }
 
 /// The rollouts of each shard: at most `most`, and within a split as even as possible.
