@@ -135,6 +135,41 @@ fn quarantine_may_lie_on_another_file_system() {
     assert_eq!(files(elsewhere.path()).len(), 2);
 }
 
+#[cfg(unix)]
+#[test]
+fn what_cannot_be_moved_is_not_copied_and_what_was_moved_before_is_told() {
+    use std::os::unix::fs::PermissionsExt;
+    let directory = tempfile::tempdir().unwrap();
+    let rollouts = directory.path().join("rollouts");
+    let one = CollectConfig { num_rollouts: 1, ..config(&rollouts) };
+    collect_all(&one);
+    let [(name, bytes)] = &files(&rollouts).into_iter().collect::<Vec<_>>()[..] else { panic!() };
+    let [open, closed] = ["a", "b"].map(|name| directory.path().join(name));
+    for (directory, bytes) in [(&open, &bytes[1..]), (&closed, &bytes[2..])] {
+        fs::create_dir(directory).unwrap();
+        fs::write(directory.join(name), bytes).unwrap();
+    }
+    let quarantine = directory.path().join("bad");
+    let removal = Removal::Quarantine(quarantine.clone());
+    let allow = |mode| fs::set_permissions(&closed, fs::Permissions::from_mode(mode)).unwrap();
+    allow(0o555);
+    // The superuser may write there all the same.
+    if fs::write(closed.join("probe"), "").is_err() {
+        for moved in [vec![open.join(name)], vec![]] {
+            let Err(RemovalError::Io { path, removed, .. }) =
+                check_alone(&directory.path().join("[ab]/*"))
+                    .remove_bad_files(&removal, IfMostlyBad::Remove)
+            else {
+                panic!("it was removed")
+            };
+            assert_eq!(path, closed.join(name));
+            assert_eq!(removed.into_iter().map(|file| file.path).collect::<Vec<_>>(), moved);
+            assert_eq!(files(&quarantine).len(), 1);
+        }
+    }
+    allow(0o755);
+}
+
 /// A link is no second name of its file: what it points to stays.
 #[cfg(unix)]
 #[test]

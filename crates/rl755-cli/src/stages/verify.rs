@@ -117,13 +117,15 @@ impl Stage for Verify {
             );
         };
         let if_mostly_bad = if self.force { IfMostlyBad::Remove } else { IfMostlyBad::Refuse };
-        let removed = match report.remove_bad_files(&removal, if_mostly_bad) {
+        let result = report.remove_bad_files(&removal, if_mostly_bad);
+        let removed = match &result {
             Err(error @ RemovalError::MostlyBad { .. }) => {
                 bail!("{error}; look at what wrote them, or add --force");
             }
-            removed => removed?,
+            Ok(removed) | Err(RemovalError::Io { removed, .. }) => &removed[..],
+            Err(_) => &[],
         };
-        for file in &removed {
+        for file in removed {
             let path = file.path.display();
             let text = match &file.moved_to {
                 Some(moved_to) => format!("moved {path} to {}", moved_to.display()),
@@ -131,9 +133,9 @@ impl Stage for Verify {
             };
             self.tell(&text, desk)?;
         }
+        let removed = result?.len();
         bail!(
-            "{bad} of {files} files are bad or missing, and {} were taken away{}",
-            removed.len(),
+            "{bad} of {files} files are bad or missing, and {removed} were taken away{}",
             advice(&report)
         );
     }

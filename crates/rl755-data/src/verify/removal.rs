@@ -79,19 +79,16 @@ pub enum RemovalError {
         /// The directory.
         path: PathBuf,
     },
-    /// The file system said no. Files before this one, in their order, have been taken away.
+    /// The file system said no.
     #[error("{}: {source}", path.display())]
     Io {
         /// The file or directory.
         path: PathBuf,
         /// What it said.
         source: io::Error,
+        /// What had been taken away before.
+        removed: Vec<Removed>,
     },
-}
-
-fn io_error(path: &Path) -> impl FnOnce(io::Error) -> RemovalError {
-    let path = path.to_owned();
-    move |source| RemovalError::Io { path, source }
 }
 
 impl VerifyReport {
@@ -115,7 +112,11 @@ impl VerifyReport {
         let bad = self.problems.iter().filter(|p| p.is_known_to_be_bad());
         let paths: BTreeSet<&Path> = bad.map(|p| p.path.as_path()).collect();
         if let Removal::Quarantine(directory) = removal {
-            fs::create_dir_all(directory).map_err(io_error(directory))?;
+            fs::create_dir_all(directory).map_err(|source| RemovalError::Io {
+                path: directory.clone(),
+                source,
+                removed: Vec::new(),
+            })?;
             let same = |path: &&Path| is_directly_in(path, directory);
             if paths.iter().any(same) {
                 return Err(RemovalError::SameDirectory { path: directory.clone() });
@@ -126,15 +127,20 @@ impl VerifyReport {
             Removal::Quarantine(directory) => move_into(path, directory).map(Some),
         };
         let mut removed = Vec::new();
-        for &path in &paths {
-            let moved_to = remove(path).map_err(io_error(path))?;
-            removed.push(Removed { path: path.to_owned(), moved_to });
+        let take_all = |removed: &mut Vec<Removed>| {
+            for &path in &paths {
+                let moved_to = remove(path).map_err(|error| (path, error))?;
+                removed.push(Removed { path: path.to_owned(), moved_to });
+            }
+            let directories: BTreeSet<_> = paths.iter().map(|path| directory_of(path)).collect();
+            directories
+                .into_iter()
+                .try_for_each(|path| sync_directory(path).map_err(|error| (path, error)))
+        };
+        match take_all(&mut removed) {
+            Ok(()) => Ok(removed),
+            Err((path, source)) => Err(RemovalError::Io { path: path.to_owned(), source, removed }),
         }
-        let directories: BTreeSet<&Path> = paths.iter().map(|path| directory_of(path)).collect();
-        for directory in directories {
-            sync_directory(directory).map_err(io_error(directory))?;
-        }
-        Ok(removed)
     }
 
     /// What writes the bad files anew, once they are taken away, and the missing ones. Files that
@@ -202,9 +208,12 @@ fn move_into(path: &Path, directory: &Path) -> io::Result<PathBuf> {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             placed => {
                 placed?;
-                sync_directory(directory)?;
-                fs::remove_file(path)?;
-                return Ok(target);
+                let moved = sync_directory(directory).and_then(|()| fs::remove_file(path));
+                if moved.is_err() && path.symlink_metadata().is_ok() {
+                    // It is still where it was. The first error is the one to tell.
+                    let _ = fs::remove_file(&target);
+                }
+                return moved.map(|()| target);
             }
         }
     }
