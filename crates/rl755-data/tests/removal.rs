@@ -208,13 +208,15 @@ fn nothing_is_removed_under_a_reader_and_no_reader_comes_meanwhile() {
     let config = VerifyConfig { exclusive: true, ..verify_config(&data) };
     let busy = verify(&config, &Silent, &Interrupt::new());
     assert!(matches!(busy, Err(VerifyError::Busy { .. })));
-    // Only looking is always possible, but removes nothing.
+    // Only looking is possible beside readers, but removes nothing.
     let looked = check(&data);
     let refused = looked.remove_bad_files(&Removal::Delete, IfMostlyBad::Remove);
     assert!(matches!(refused, Err(RemovalError::NotLocked)));
     drop(reader);
     let report = check_alone(&data);
     assert!(Dataset::open(&data).is_err());
+    let busy = verify(&verify_config(&data), &Silent, &Interrupt::new());
+    assert!(matches!(busy, Err(VerifyError::Busy { .. })), "files may be about to change");
     drop(report);
     assert!(Dataset::open(&data).is_ok());
 }

@@ -232,6 +232,35 @@ fn links_that_lead_to_nothing_are_found() {
     }
 }
 
+/// A pipe that was opened would be waited for, without an end.
+#[cfg(unix)]
+#[test]
+fn what_is_no_file_in_place_of_a_shard_or_the_manifest_is_found() {
+    let directory = tempfile::tempdir().unwrap();
+    dataset(directory.path(), |_| {});
+    let data = directory.path().join("data");
+    let pipe = |path: &Path| {
+        fs::remove_file(path).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());
+    };
+    let shard = |i: usize| data.join(format!("stripes.tfrecord-{i:05}-of-00003"));
+    pipe(&shard(1));
+    fs::remove_file(shard(2)).unwrap();
+    fs::create_dir(shard(2)).unwrap();
+    pipe(&data.join(".lock"));
+    for pattern in [data.clone(), data.join("stripes*"), shard(1)] {
+        let report = check(&pattern);
+        assert!(report.problems.iter().all(|p| matches!(p.fault, Fault::NotAFile)), "{report:?}");
+        let found: Vec<_> = report.problems.into_iter().map(|problem| problem.path).collect();
+        assert_eq!(
+            found,
+            if pattern == shard(1) { vec![shard(1)] } else { vec![shard(1), shard(2)] }
+        );
+    }
+    pipe(&data.join("dataset.json"));
+    assert_eq!(unreadable(&data), ["dataset.json"]);
+}
+
 #[cfg(unix)]
 #[test]
 fn directories_that_may_not_be_read_are_found() {

@@ -161,6 +161,14 @@ impl Matched {
     }
 }
 
+/// What the file at `path` holds. What is no regular file is not waited for.
+pub(super) fn read_regular(path: &Path) -> io::Result<Vec<u8>> {
+    if fs::metadata(path)?.is_file() {
+        return fs::read(path);
+    }
+    Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"))
+}
+
 /// The directories of `files`, and the one that `pattern` names or has its files in.
 pub(super) fn directories(files: &[PathBuf], pattern: &str) -> BTreeSet<PathBuf> {
     let pattern = Path::new(pattern);
@@ -193,7 +201,7 @@ impl Listed {
         };
         for directory in directories(files, pattern) {
             let path = DatasetManifest::path_in(&directory);
-            let manifest = match fs::read(&path) {
+            let manifest = match read_regular(&path) {
                 Ok(text) => parse_manifest(&text).map_err(|fault| match fault {
                     ManifestFault::OtherFormat(found) => Fault::OtherFormat { found },
                     ManifestFault::Damaged(reason) => Fault::Manifest(reason),
@@ -208,8 +216,12 @@ impl Listed {
                         // One that is there, but cannot be read, is not missing.
                         let missing = fs::symlink_metadata(&file)
                             .is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
+                        let other = fs::metadata(&file).is_ok_and(|found| !found.is_file());
                         if missing && asked_for(&file) {
                             listed.missing.push(file);
+                        } else if other && asked_for(&file) {
+                            let fault = Fault::NotAFile;
+                            listed.problems.push(Problem { path: file, place: None, fault });
                         } else {
                             let name = OsString::from(&shard.file);
                             listed.shards.insert((directory.clone(), name), shard);

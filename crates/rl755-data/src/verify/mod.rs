@@ -143,6 +143,9 @@ pub enum Fault {
     /// The manifest lists a shard that is not there.
     #[error("it is missing, but listed in dataset.json")]
     Missing,
+    /// A directory, a pipe or the like has the name of a shard that the manifest lists.
+    #[error("it is no regular file, but listed in dataset.json")]
+    NotAFile,
     /// The manifest cannot be understood.
     #[error("{0}")]
     Manifest(String),
@@ -178,7 +181,7 @@ pub enum VerifyError {
     /// There must be at least one thread.
     #[error(transparent)]
     Setting(#[from] SettingError),
-    /// Another process reads or writes a dataset that was to be locked.
+    /// Another process writes a dataset, or reads one that was to be locked.
     #[error("another process reads or writes the dataset in {}", path.display())]
     Busy {
         /// Its directory.
@@ -207,8 +210,8 @@ pub enum VerifyError {
 /// Progress is told in bytes.
 ///
 /// # Errors
-/// When nothing matches, a dataset that shall be locked is in use, or `interrupt` is raised. What is
-/// wrong with files is in the report.
+/// When nothing matches, a dataset is being packed or removed from, one that shall be locked is in
+/// use, or `interrupt` is raised. What is wrong with files is in the report.
 pub fn verify(
     config: &VerifyConfig,
     progress: &dyn Progress,
@@ -216,14 +219,10 @@ pub fn verify(
 ) -> Result<VerifyReport, VerifyError> {
     let VerifyConfig { pattern, parallelism, .. } = config;
     SettingError::check_not_zero([("parallelism", *parallelism as u64)])?;
-    let mut matched = matching_files(pattern)?;
-    let mut locks = None;
-    if config.exclusive {
-        locks = Some(lock(&directories(&matched.files, pattern))?);
-        // Others may have been at work until now.
-        matched = matching_files(pattern)?;
-    }
-    let Matched { files, unreadable } = matched;
+    let matched = matching_files(pattern)?;
+    let locks = lock(&directories(&matched.files, pattern), config.exclusive)?;
+    // Others may have been at work until now.
+    let Matched { files, unreadable } = matching_files(pattern)?;
     let mut listed = Listed::beside(&files, pattern);
     let unreadable = unreadable.into_iter().map(|(path, error)| (path, Fault::Unreadable(error)));
     let missing = listed.missing.iter().map(|path| (path.clone(), Fault::Missing));
@@ -265,6 +264,7 @@ pub fn verify(
     if interrupt.is_raised() {
         return Err(VerifyError::Interrupted);
     }
+    let locks = config.exclusive.then_some(locks);
     let mut report = VerifyReport { locks, ..VerifyReport::default() };
     let mut all = Tally::default();
     for (path, (checked, tally)) in files.iter().zip(checked) {
@@ -292,18 +292,27 @@ impl Meter<'_> {
     }
 }
 
-/// Locks the datasets in `directories`, those that are only being made there included.
-fn lock(directories: &BTreeSet<PathBuf>) -> Result<Vec<RunLock>, VerifyError> {
+/// Locks the datasets in `directories`, those that are only being made there included, or shares
+/// their locks with other readers.
+fn lock(directories: &BTreeSet<PathBuf>, exclusive: bool) -> Result<Vec<RunLock>, VerifyError> {
     let mut locks = Vec::new();
     for directory in directories {
         let path = directory.join(LOCK);
+        let busy = || VerifyError::Busy { path: directory.clone() };
+        if !exclusive {
+            // A pipe would be waited for.
+            if path.is_file() {
+                locks.extend(RunLock::try_share(&path).map_err(|_| busy())?);
+            }
+            continue;
+        }
         // Rollouts that were collected have no such lock: they appear whole and do not change.
         if !path.exists() && !DatasetManifest::path_in(directory).exists() {
             continue;
         }
         match RunLock::try_take(&path) {
             Ok(Some(lock)) => locks.push(lock),
-            Ok(None) => return Err(VerifyError::Busy { path: directory.clone() }),
+            Ok(None) => return Err(busy()),
             Err(source) => return Err(VerifyError::Io { path, source }),
         }
     }

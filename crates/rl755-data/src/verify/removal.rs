@@ -7,10 +7,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use rl755_run::{directory_of, sync_directory};
+use rl755_run::{AtomicFile, directory_of, sync_directory};
 use serde::{Deserialize, Serialize};
 
-use super::{Fault, Problem, VerifyReport};
+use super::{Fault, Problem, VerifyReport, matching::read_regular};
 use crate::{
     DatasetManifest, collect::session::parse_rollout_name, dataset::encoded_part::is_part,
     pack::PACK_LOG,
@@ -157,7 +157,9 @@ impl Problem {
         match self.fault {
             // Nothing is known of what could not be read: the disk may be away, or permissions
             // lacking. Another version of this program reads another format.
-            Fault::Missing | Fault::Unreadable(_) | Fault::OtherFormat { .. } => false,
+            Fault::Missing | Fault::NotAFile | Fault::Unreadable(_) | Fault::OtherFormat { .. } => {
+                false
+            }
             Fault::Framing(_)
             | Fault::Schema(_)
             | Fault::Empty
@@ -174,7 +176,7 @@ fn maker(path: &Path) -> Option<Maker> {
         return Some(Maker::Collecting);
     }
     let directory = directory_of(path);
-    let manifest = fs::read(DatasetManifest::path_in(directory)).ok();
+    let manifest = read_regular(&DatasetManifest::path_in(directory)).ok();
     // What else is wrong with it does not matter here.
     let manifest: Option<serde_json::Value> =
         manifest.and_then(|text| serde_json::from_slice(&text).ok());
@@ -230,15 +232,26 @@ fn place(path: &Path, target: &Path) -> io::Result<()> {
             linked => return linked,
         }
     }
-    let mut file = File::create_new(target)?;
-    let copied = File::open(path)
-        .and_then(|mut source| io::copy(&mut source, &mut file))
-        .and_then(|_| file.sync_all());
-    if copied.is_err() {
-        // The copy's own error is the one to tell.
-        let _ = fs::remove_file(target);
+    if target.symlink_metadata().is_ok() {
+        return Err(io::ErrorKind::AlreadyExists.into());
     }
-    copied
+    let name = target.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_string_lossy();
+    let mut copy = AtomicFile::create(&target.with_file_name(&*name))?;
+    io::copy(&mut File::open(path)?, &mut copy)?;
+    let whole = copy.sync()?;
+    match fs::hard_link(whole, target) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+            // Without second names, the name is taken before it is given, to replace nothing.
+            File::create_new(target)?;
+            let named = fs::rename(whole, target);
+            if named.is_err() {
+                // The first error is the one to tell.
+                let _ = fs::remove_file(target);
+            }
+            named
+        }
+        linked => linked,
+    }
 }
 
 fn is_directly_in(path: &Path, directory: &Path) -> bool {
