@@ -208,6 +208,72 @@ fn files_are_compared_with_the_manifest_beside_them() {
     assert_eq!((report.files, report.bad_files().len()), (3, 1), "a manifest is a file, too");
 }
 
+#[test]
+fn shards_that_the_manifest_does_not_describe_are_found() {
+    let directory = tempfile::tempdir().unwrap();
+    dataset(directory.path(), |_| {});
+    let [data, encoded] = ["data", "encoded"].map(|name| directory.path().join(name));
+    encode_into(&data, &encoded, (1, 2), 0);
+    // Of the dataset's name, and of another.
+    let shard = data.join("stripes.tfrecord-00000-of-00003");
+    let stale = data.join("stripes.tfrecord-00000-of-00001");
+    fs::copy(&shard, &stale).unwrap();
+    fs::copy(&shard, data.join("other.tfrecord-00000-of-00001")).unwrap();
+    let report = check(&data);
+    assert_eq!(report.problems.len(), 1, "{report:?}");
+    assert!(matches!(report.problems[0].fault, Fault::NotListed));
+    assert_eq!((report.problems[0].path.as_path(), report.files), (&*stale, 5));
+    fs::remove_file(stale).unwrap();
+    let misfits = |directory: &Path, edit: &dyn Fn(&mut serde_json::Value)| {
+        let path = directory.join("dataset.json");
+        let text = fs::read_to_string(&path).unwrap();
+        let mut manifest = serde_json::from_str(&text).unwrap();
+        edit(&mut manifest);
+        fs::write(&path, manifest.to_string()).unwrap();
+        let problems = check(directory).problems;
+        fs::write(&path, text).unwrap();
+        assert!(check(directory).is_clean());
+        problems.into_iter().map(|problem| problem.fault.to_string()).collect::<Vec<_>>()
+    };
+    let found = misfits(&data, &|manifest| manifest["environment"]["id"] = "Spots-v0".into());
+    assert_eq!(found, vec!["another environment than the dataset's: Stripes-v0, not Spots-v0"; 3]);
+    let encoder = serde_json::from_slice::<serde_json::Value>(
+        &fs::read(encoded.join("dataset.json")).unwrap(),
+    )
+    .unwrap()["encoder"]
+        .clone();
+    let found = misfits(&data, &|manifest| manifest["encoder"] = encoder.clone());
+    assert_eq!(found, vec!["another kind than the dataset's: raw, not encoded"; 3]);
+    let found = misfits(&encoded, &|manifest| manifest["encoder"] = serde_json::Value::Null);
+    assert_eq!(found, vec!["another kind than the dataset's: encoded, not raw"; 2]);
+    let width = encoder["latent_width"].as_u64().unwrap();
+    let found =
+        misfits(&encoded, &|manifest| manifest["encoder"]["latent_width"] = (width + 1).into());
+    let expected = format!("another latent width than the dataset's: {width}, not {}", width + 1);
+    assert_eq!(found, vec![expected; 2]);
+    let digest: String = encoder["digest"].as_str().unwrap().chars().rev().collect();
+    let found =
+        misfits(&encoded, &|manifest| manifest["encoder"]["digest"] = digest.clone().into());
+    assert!(found.len() == 2 && found[0].starts_with("another encoder than"), "{found:?}");
+}
+
+#[test]
+fn shards_without_rollouts_are_sound_where_they_were_written_so() {
+    let directory = tempfile::tempdir().unwrap();
+    dataset(directory.path(), |_| {});
+    let [data, encoded] = ["data", "encoded"].map(|name| directory.path().join(name));
+    // Of 2 parts one is complete, with more shards than rollouts.
+    encode_into(&data, &encoded, (2, 20), 0);
+    let empty = files(&encoded).into_iter().filter(|(_, bytes)| bytes.is_empty()).count();
+    assert!(empty >= 10);
+    for pattern in [encoded.clone(), encoded.join("latents*")] {
+        let report = check(&pattern);
+        assert!(report.is_clean() && report.files == 20, "{report:?}");
+    }
+    fs::remove_dir_all(encoded.join("parts")).unwrap();
+    assert_eq!(check(&encoded).bad_files().len(), empty, "nothing says that they are whole");
+}
+
 /// The problems that `pattern` has, which must all be of the file system's.
 fn unreadable(pattern: &Path) -> Vec<String> {
     let report = check(pattern);

@@ -12,7 +12,7 @@ use rl755_run::Digest;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    RecordError, RecordFault, SchemaError,
+    DatasetManifest, RecordError, RecordFault, SchemaError,
     dataset::shard::digest,
     original,
     record::RecordReader,
@@ -47,6 +47,11 @@ pub(crate) struct CheckedRecord {
 impl CheckedRecord {
     pub(crate) fn is_encoded(&self) -> bool {
         self.latents.is_some()
+    }
+
+    fn kind(&self) -> Kind<'_> {
+        let width = self.latents.as_ref().map(|[means, _]| means.ncols());
+        (&self.head.environment, width.map(|width| (self.head.encoder.as_ref(), width)))
     }
 }
 
@@ -131,6 +136,8 @@ pub(crate) struct CheckedFile {
     pub(crate) environment: Option<EnvSpec>,
     /// Whether the first sound record holds latents.
     pub(crate) encoded: bool,
+    /// The encoder of the first sound record's latents.
+    encoder: Option<(Option<Digest>, usize)>,
     /// Index and offset of each bad record, and what is wrong.
     pub(crate) problems: Vec<(u64, u64, RecordProblem)>,
 }
@@ -167,6 +174,7 @@ impl FileChecker {
             digest: digest(&blake3::Hasher::new()),
             environment: None,
             encoded: false,
+            encoder: None,
             problems: Vec::new(),
         };
         loop {
@@ -188,6 +196,8 @@ impl FileChecker {
                     found(&checked, place);
                     if file.environment.is_none() {
                         file.encoded = checked.is_encoded();
+                        file.encoder =
+                            checked.kind().1.map(|(digest, width)| (digest.cloned(), width));
                         file.environment = Some(checked.head.environment);
                     }
                 }
@@ -208,18 +218,46 @@ impl FileChecker {
 impl CheckedFile {
     /// Rejects a record of another environment or kind than the file's first.
     fn expect_fit(&self, record: CheckedRecord) -> Result<CheckedRecord, SchemaError> {
-        let Some(environment) = &self.environment else { return Ok(record) };
-        if (environment, self.encoded) == (&record.head.environment, record.is_encoded()) {
-            return Ok(record);
+        if let Some(kind) = self.kind() {
+            expect_same(record.kind(), kind)?;
         }
-        let kind = |encoded| if encoded { "encoded" } else { "raw" }.to_owned();
-        let (what, [found, expected]) = if self.encoded == record.is_encoded() {
-            ("environment", told_apart(&record.head.environment, environment))
-        } else {
-            ("kind", [record.is_encoded(), self.encoded].map(kind))
-        };
-        Err(SchemaError::Misfit { what, found, expected })
+        Ok(record)
     }
+
+    /// Rejects a file of another environment or kind than the dataset's.
+    pub(crate) fn check_fits(&self, manifest: &DatasetManifest) -> Result<(), SchemaError> {
+        let encoder = manifest.encoder.as_ref().map(|e| (Some(&e.digest), e.latent_width));
+        self.kind().map_or(Ok(()), |kind| expect_same(kind, (&manifest.environment, encoder)))
+    }
+
+    fn kind(&self) -> Option<Kind<'_>> {
+        let encoder = self.encoder.as_ref().map(|(digest, width)| (digest.as_ref(), *width));
+        self.environment.as_ref().map(|environment| (environment, encoder))
+    }
+}
+
+/// What the rollouts of a dataset have in common: the environment and, for encoded ones, the
+/// encoder and the width of its latents.
+type Kind<'a> = (&'a EnvSpec, Option<(Option<&'a Digest>, usize)>);
+
+fn expect_same(found: Kind<'_>, expected: Kind<'_>) -> Result<(), SchemaError> {
+    if found == expected {
+        return Ok(());
+    }
+    let encoder =
+        |digest: Option<&Digest>| digest.map_or_else(|| "unknown".to_owned(), ToString::to_string);
+    let kind = |encoded| if encoded { "encoded" } else { "raw" }.to_owned();
+    let (what, [found, expected]) = match (found.1, expected.1) {
+        _ if found.0 != expected.0 => ("environment", told_apart(found.0, expected.0)),
+        (Some((one, _)), Some((other, _))) if one != other => {
+            ("encoder", [one, other].map(encoder))
+        }
+        (Some((_, one)), Some((_, other))) => {
+            ("latent width", [one, other].map(|width| width.to_string()))
+        }
+        (one, other) => ("kind", [one.is_some(), other.is_some()].map(kind)),
+    };
+    Err(SchemaError::Misfit { what, found, expected })
 }
 
 /// A file whose digest is computed, and whose bytes are counted, as it is read.

@@ -10,11 +10,15 @@ use std::{
 
 use glob::{MatchOptions, Pattern};
 use rl755_run::directory_of;
+use serde::de::IgnoredAny;
 
 use super::{Fault, Problem, VerifyError};
 use crate::{
     DatasetManifest, ShardEntry,
-    dataset::{ManifestFault, manifest::MANIFEST_NAME, parse_manifest},
+    dataset::{
+        ManifestFault, manifest::MANIFEST_NAME, parse_manifest, shard::is_shard_of,
+        shard_log::parse_log,
+    },
 };
 
 /// What a pattern stands for.
@@ -180,8 +184,12 @@ pub(super) fn directories(files: &[PathBuf], pattern: &str) -> BTreeSet<PathBuf>
 /// What the manifests beside the files say.
 #[derive(Default)]
 pub(super) struct Listed {
+    /// By directory; their shards are below.
+    manifests: BTreeMap<PathBuf, DatasetManifest>,
     /// By directory and name.
     shards: BTreeMap<(PathBuf, OsString), ShardEntry>,
+    /// Shards without rollouts, of datasets that are not complete.
+    empty: BTreeSet<PathBuf>,
     pub(super) missing: Vec<PathBuf>,
     pub(super) problems: Vec<Problem>,
 }
@@ -199,7 +207,13 @@ impl Listed {
             let matches = |glob: &Pattern| glob.matches_path(file) || glob.matches_path(bare);
             whole_directory || glob.as_ref().is_some_and(matches)
         };
+        let is_empty = |file: &&PathBuf| fs::metadata(file).is_ok_and(|found| found.len() == 0);
+        let with_empty: BTreeSet<&Path> =
+            files.iter().filter(is_empty).map(|file| directory_of(file)).collect();
         for directory in directories(files, pattern) {
+            if with_empty.contains(&*directory) {
+                listed.empty.extend(logged_as_empty(&directory));
+            }
             let path = DatasetManifest::path_in(&directory);
             let manifest = match read_regular(&path) {
                 Ok(text) => parse_manifest(&text).map_err(|fault| match fault {
@@ -210,8 +224,8 @@ impl Listed {
                 Err(error) => Err(Fault::Unreadable(error)),
             };
             match manifest {
-                Ok(manifest) => {
-                    for shard in manifest.shards {
+                Ok(mut manifest) => {
+                    for shard in std::mem::take(&mut manifest.shards) {
                         let file = directory.join(&shard.file);
                         // One that is there, but cannot be read, is not missing.
                         let missing = fs::symlink_metadata(&file)
@@ -227,6 +241,7 @@ impl Listed {
                             listed.shards.insert((directory.clone(), name), shard);
                         }
                     }
+                    listed.manifests.insert(directory, manifest);
                 }
                 Err(fault) => listed.problems.push(Problem { path, place: None, fault }),
             }
@@ -234,10 +249,34 @@ impl Listed {
         listed
     }
 
+    /// What is said of the dataset whose shard the file at `path` is by its name.
+    pub(super) fn manifest(&self, path: &Path) -> Option<&DatasetManifest> {
+        let name = path.file_name()?.to_str()?;
+        let manifest = self.manifests.get(directory_of(path))?;
+        (is_shard_of(&manifest.name, name) || self.entry(path).is_some()).then_some(manifest)
+    }
+
+    /// Whether the file at `path` was written without rollouts.
+    pub(super) fn is_empty(&self, path: &Path) -> bool {
+        self.empty.contains(path)
+    }
+
     /// What is said of the file at `path`.
     pub(super) fn entry(&self, path: &Path) -> Option<&ShardEntry> {
         self.shards.get(&(directory_of(path).to_owned(), path.file_name()?.to_owned()))
     }
+}
+
+/// Shards in `directory` without rollouts, as the logs of what was written there say.
+fn logged_as_empty(directory: &Path) -> Vec<PathBuf> {
+    let Ok(logs) = fs::read_dir(directory.join("parts")) else { return Vec::new() };
+    let logs = logs.flatten().map(|log| log.path());
+    logs.filter(|log| log.extension().is_some_and(|extension| extension == "jsonl"))
+        .filter_map(|log| parse_log::<IgnoredAny>(&read_regular(&log).ok()?))
+        .flat_map(|(_, written)| written.into_values())
+        .filter(|shard| shard.bytes == 0)
+        .map(|shard| directory.join(shard.file))
+        .collect()
 }
 
 #[cfg(test)]

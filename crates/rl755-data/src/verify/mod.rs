@@ -72,7 +72,8 @@ pub struct VerifyReport {
     /// Bytes that were read.
     pub bytes: u64,
     /// What is wrong: with records, in the order of files and offsets; then what could not be
-    /// looked at, which shards are missing, and what is wrong with manifests.
+    /// looked at, which shards are missing, and what is wrong with manifests and what has the names
+    /// of shards.
     pub problems: Vec<Problem>,
     /// What the sound records hold, for each environment and kind, if it was asked for.
     pub statistics: Vec<Statistics>,
@@ -140,6 +141,9 @@ pub enum Fault {
         /// What the manifest says.
         expected: String,
     },
+    /// The file has the name of a shard of the dataset, whose manifest does not list it.
+    #[error("it is not listed in dataset.json")]
+    NotListed,
     /// The manifest lists a shard that is not there.
     #[error("it is missing, but listed in dataset.json")]
     Missing,
@@ -205,7 +209,7 @@ pub enum VerifyError {
 
 /// Checks every file that the config's pattern matches: framing, checksums, that each record is a
 /// whole rollout with the right shapes and finite numbers, and that frames are whole pictures of the
-/// right size. Files that a `dataset.json` beside them lists are compared with it as well.
+/// right size. Shards beside a `dataset.json` are compared with it as well.
 ///
 /// Progress is told in bytes.
 ///
@@ -268,7 +272,7 @@ pub fn verify(
     let mut report = VerifyReport { locks, ..VerifyReport::default() };
     let mut all = Tally::default();
     for (path, (checked, tally)) in files.iter().zip(checked) {
-        report.add(path, checked, listed.entry(path));
+        report.add(path, checked, &listed);
         all.append(tally);
     }
     report.statistics = all.finish();
@@ -320,7 +324,7 @@ fn lock(directories: &BTreeSet<PathBuf>, exclusive: bool) -> Result<Vec<RunLock>
 }
 
 impl VerifyReport {
-    fn add(&mut self, path: &Path, checked: io::Result<CheckedFile>, listed: Option<&ShardEntry>) {
+    fn add(&mut self, path: &Path, checked: io::Result<CheckedFile>, listed: &Listed) {
         self.files += 1;
         let mut problem = |place, fault| {
             self.problems.push(Problem { path: path.to_owned(), place, fault });
@@ -333,15 +337,21 @@ impl VerifyReport {
         self.steps += file.steps;
         self.bytes += file.bytes;
         let sound = file.problems.is_empty();
-        match listed {
+        match (listed.entry(path), listed.manifest(path)) {
             // A damaged record says more than that the file differs from the manifest.
-            Some(listed) if sound => {
-                if let Some((found, expected)) = difference(&file, listed) {
+            _ if !sound => {}
+            (Some(entry), manifest) => {
+                if let Some((found, expected)) = difference(&file, entry) {
                     problem(None, Fault::NotAsListed { found, expected });
+                } else if let Some(Err(error)) = manifest.map(|m| file.check_fits(m)) {
+                    problem(None, Fault::Schema(error));
                 }
             }
-            None if sound && file.records == 0 => problem(None, Fault::Empty),
-            _ => {}
+            (None, Some(_)) => problem(None, Fault::NotListed),
+            (None, None) if file.records == 0 && !listed.is_empty(path) => {
+                problem(None, Fault::Empty);
+            }
+            (None, None) => {}
         }
         for (record, offset, what) in file.problems {
             let fault = match what {

@@ -156,10 +156,13 @@ impl Problem {
     fn is_known_to_be_bad(&self) -> bool {
         match self.fault {
             // Nothing is known of what could not be read: the disk may be away, or permissions
-            // lacking. Another version of this program reads another format.
-            Fault::Missing | Fault::NotAFile | Fault::Unreadable(_) | Fault::OtherFormat { .. } => {
-                false
-            }
+            // lacking. What is not listed may be part of what is being made. Another version of this
+            // program reads another format.
+            Fault::Missing
+            | Fault::NotAFile
+            | Fault::NotListed
+            | Fault::Unreadable(_)
+            | Fault::OtherFormat { .. } => false,
             Fault::Framing(_)
             | Fault::Schema(_)
             | Fault::Empty
