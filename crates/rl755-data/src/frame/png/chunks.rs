@@ -46,6 +46,8 @@ pub(super) fn write(
     })?;
     chunk(&mut out, DATA, write_data)?;
     chunk(&mut out, END, |_| {})?;
+    // A rollout's frames are held until it ends.
+    out.shrink_to_fit();
     Ok(out)
 }
 

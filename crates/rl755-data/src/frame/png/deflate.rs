@@ -20,7 +20,7 @@ const LONGEST_REPETITION: usize = 258;
 /// Shorter ones would hardly be shorter than the bytes themselves.
 const SHORTEST_REPETITION: usize = 4;
 /// A longer one is not looked for.
-const LONG_ENOUGH: usize = 32;
+const LONG_ENOUGH: usize = 24;
 const FARTHEST: usize = 32_768;
 /// Tokens that share a pair of codes.
 const BLOCK_TOKENS: usize = 1 << 15;
