@@ -188,9 +188,15 @@ impl ConvVae {
     /// Squared error summed over a frame, plus β times the KL divergence, which is floored for
     /// each frame at the free nats; both averaged over the batch.
     pub(crate) fn losses(&self, observations: Tensor<2>) -> Losses {
+        let shape = [observations.dims()[0], self.latent_size()];
+        let noise = standard_normal(shape, &observations.device());
+        self.losses_with(observations, noise)
+    }
+
+    /// [`losses`](Self::losses) with the noise of the latents, `[batch, latent]`.
+    pub(crate) fn losses_with(&self, observations: Tensor<2>, noise: Tensor<2>) -> Losses {
         let (mean, spread) = self.posterior(observations.clone());
         let std_dev = self.std_dev(spread.clone());
-        let noise = standard_normal(mean.shape(), &mean.device());
         let kl = self.kl(&mean, spread, std_dev.clone());
         let error = self.reconstruct(mean + std_dev * noise) - observations;
         // Rows first: a sum over the whole batch at once would depend on the number of threads.

@@ -94,7 +94,7 @@ impl<const SIZE: usize> VaeConfig<SIZE> {
 /// bits as in World Models' released code; both are averaged over the batch.
 #[derive(Module, Debug)]
 pub struct Vae<const SIZE: usize> {
-    network: ConvVae,
+    pub(crate) network: ConvVae,
 }
 
 /// `vae-64`: the VAE of World Models (Ha & Schmidhuber 2018, appendix A.1), 4,348,547 parameters.
