@@ -15,9 +15,11 @@ import read_with_tensorflow  # noqa: E402
 
 directory = Path(sys.argv[1])
 differences = 0
-print(f"{'layout':8}{'sequence':22}{'shape':18}{'type':9}{'mean':>14}  difference")
+print(f"{'layout':8}{'sequence':27}{'shape':18}{'type':9}{'mean':>14}  difference")
 for layout, written in json.loads((directory / "written.json").read_text()).items():
-    read = list(read_with_tensorflow.rollouts(str(directory / f"{layout}.tfrecord*")))
+    prefix = "observation_extras/"
+    extras = [key.removeprefix(prefix) for key in written[0] if key.startswith(prefix)]
+    read = list(read_with_tensorflow.rollouts(str(directory / f"{layout}.tfrecord*"), extras))
     if len(read) != len(written):
         print(f"{layout:8}{len(read)} rollouts are read, {len(written)} were written")
         differences += 1
@@ -35,6 +37,6 @@ for layout, written in json.loads((directory / "written.json").read_text()).item
                 else:
                     other = int(np.count_nonzero(values != expected))
                     verdict = f"{other} values" if other else "none"
-            print(f"{layout:8}{key:22}{shape:18}{kind:9}{mean:>14}  {verdict}")
+            print(f"{layout:8}{key:27}{shape:18}{kind:9}{mean:>14}  {verdict}")
             differences += verdict != "none"
 sys.exit(f"error: {differences} differences" if differences else 0)

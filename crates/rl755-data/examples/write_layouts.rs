@@ -11,7 +11,7 @@ use std::{
     path::PathBuf,
 };
 
-use ndarray::Array2;
+use ndarray::{Array2, s};
 use rl755_data::{EncodedRollout, FrameFormat, Rollout, StoredRollout};
 use rl755_env::{EnvRegistry, ObservationBuffer};
 use rl755_run::{digest_bytes, write_record};
@@ -86,6 +86,7 @@ fn encode(rollout: Rollout) -> EncodedRollout {
     let latents = Array2::from_shape_fn((rollout.steps(), 32), value);
     EncodedRollout {
         std_devs: latents.mapv(|mean| (0.1 * mean).exp()),
+        extras: [("halves".to_owned(), latents.slice(s![.., ..3]).mapv(|mean| 0.5 * mean))].into(),
         latents,
         encoder: digest_bytes(b"example"),
         environment: rollout.environment,
@@ -116,6 +117,7 @@ fn encoded_arrays(rollout: &EncodedRollout) -> Value {
     json!({
         "observations": floats(&rollout.latents),
         "observation_std_devs": floats(&rollout.std_devs),
+        "observation_extras/halves": floats(&rollout.extras["halves"]),
         "actions": floats(&rollout.actions),
         "rewards": rewards(&rollout.rewards),
     })

@@ -1,5 +1,7 @@
 //! Rollouts in memory: what an episode was, step by step.
 
+use std::collections::BTreeMap;
+
 use ndarray::{Array2, ArrayView4};
 use rl755_env::{EnvSpec, ObservationBuffer, Space};
 use rl755_run::Digest;
@@ -63,6 +65,8 @@ pub struct EncodedRollout {
     pub latents: Array2<f32>,
     /// Posterior standard deviations, `[steps, latent]`; zero for a deterministic encoder.
     pub std_devs: Array2<f32>,
+    /// What else the encoder says of each observation, by name, `[steps, width]` each.
+    pub extras: BTreeMap<String, Array2<f32>>,
     /// `[steps, action_width]`.
     pub actions: Array2<f32>,
     /// `[steps]`.

@@ -142,6 +142,7 @@ fn encoded_rollouts_of_the_original_are_read() {
         encoder: encoder.clone(),
         latents: golden_means(4),
         std_devs: golden_std_devs(4),
+        extras: Default::default(),
         actions: array![[0.0, 0.0, 0.5], [0.25, 1.0, 0.5], [0.5, 2.0, 0.5]],
         rewards: vec![0.0, 0.5, 1.0],
         terminated: false,

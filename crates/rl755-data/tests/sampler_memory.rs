@@ -89,6 +89,7 @@ fn encoded(random: &mut Random, encoder: &EncoderSource, steps: usize) -> Encode
         policy: "noise".into(),
         encoder: encoder.digest.clone(),
         std_devs: latents.mapv(f32::abs),
+        extras: Default::default(),
         latents,
         actions: Array2::zeros((steps, 2)),
         rewards: vec![0.0; steps],
@@ -185,6 +186,7 @@ fn window_samplers(directory: &Path, rollouts: usize, steps: usize, memories: &[
         path: "encoder".into(),
         digest: digest_bytes(b"weights"),
         latent_width: 32,
+        extras: Default::default(),
     };
     let data = directory.join(rollouts.to_string());
     let encoded = |random: &mut Random| encoded(random, &encoder, steps);

@@ -54,6 +54,7 @@ fn encoded() -> EncodedRollout {
         encoder: digest(),
         latents: Array2::ones((2, 4)),
         std_devs: Array2::zeros((2, 4)),
+        extras: [("keypoints".to_owned(), array![[1.0, -2.0, 3.0], [4.0, 5.0, 6.0]])].into(),
         actions,
         rewards,
         terminated,
@@ -267,6 +268,41 @@ fn hostile_shapes_and_counts_are_refused() {
     lists(&mut example).get_mut("observations").unwrap().feature = vec![Feature::bytes(cut)];
     let error = read::<Rollout>(&example.encode_to_vec()).unwrap_err().to_string();
     assert!(error.starts_with("`observations` of step 0: not a PNG picture"), "{error}");
+}
+
+#[test]
+fn extras_are_sequences_of_their_own_and_are_read_by_name() {
+    let mut rollout = encoded();
+    rollout.extras.insert("log-var.1".to_owned(), array![[0.5], [0.25]]);
+    let record = rollout.to_record().unwrap();
+    let mut example = SequenceExample::decode(&record[..]).unwrap();
+    let list = &lists(&mut example)["observation_extras/keypoints"];
+    assert_eq!(list.feature[1], Feature::floats(vec![4.0, 5.0, 6.0]));
+    assert_eq!(EncodedRollout::from_record(&record).unwrap(), rollout);
+    let set = |step: usize, values: Vec<f32>| {
+        complaint(&encoded(), |e| {
+            let list = lists(e).get_mut("observation_extras/keypoints").unwrap();
+            list.feature[step] = Feature::floats(values);
+        })
+    };
+    let check = |found: String, expected: &str| {
+        assert_eq!(found, format!("the extra `keypoints`: {expected}"));
+    };
+    check(set(1, vec![1.0]), "`values` of step 1: 1 floats, where 3 floats is needed");
+    check(set(0, vec![]), "`values` is without values, where a width of at least 1 is needed");
+    let not_finite = set(1, vec![1.0, f32::NAN, 0.0]);
+    check(not_finite, "`values` of step 1 is NaN, where a finite number is needed");
+    let short = complaint(&encoded(), |e| {
+        lists(e).get_mut("observation_extras/keypoints").unwrap().feature.pop();
+    });
+    check(short, "`values`: 1 steps, where 2 steps is needed");
+    // What is refused is not written either.
+    for (name, values) in
+        [("", Array2::zeros((2, 1))), ("a/b", Array2::zeros((2, 1))), ("a", Array2::zeros((1, 1)))]
+    {
+        let extras = [(name.to_owned(), values)].into();
+        assert!(EncodedRollout { extras, ..encoded() }.to_record().is_err(), "{name}");
+    }
 }
 
 #[test]

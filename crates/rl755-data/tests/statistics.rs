@@ -168,6 +168,7 @@ fn latents_that_say_nothing_are_named() {
                 if z == 0 { [-1.0, 1.0][t % 2] } else { 0.0 }
             }),
             std_devs: Array2::from_shape_fn((steps, 2), |(_, z)| [0.5, 1.0][z]),
+            extras: Default::default(),
             actions: Array2::zeros((steps, 2)),
             rewards: vec![1.0; steps],
             terminated: true,

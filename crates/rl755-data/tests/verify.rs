@@ -251,6 +251,11 @@ fn shards_that_the_manifest_does_not_describe_are_found() {
         misfits(&encoded, &|manifest| manifest["encoder"]["latent_width"] = (width + 1).into());
     let expected = format!("another latent width than the dataset's: {width}, not {}", width + 1);
     assert_eq!(found, vec![expected; 2]);
+    let found = misfits(&encoded, &|manifest| manifest["encoder"]["extras"]["place"] = 4.into());
+    assert_eq!(
+        found,
+        vec!["another list of extras than the dataset's: place [3], not place [4]"; 2]
+    );
     let digest: String = encoder["digest"].as_str().unwrap().chars().rev().collect();
     let found =
         misfits(&encoded, &|manifest| manifest["encoder"]["digest"] = digest.clone().into());

@@ -80,6 +80,7 @@ pub fn encode(
         path: run.run.path().to_owned(),
         digest: run.run.identity()?.digest,
         latent_width: encoder.latent_size(),
+        extras: encoder.extras(),
     };
     let digest = source.digest.clone();
     let mut part = EncodedPart::begin(part_config(config), dataset.split(&config.split)?, source)?;
@@ -142,6 +143,7 @@ fn encode_rollout(
         encoder: digest.clone(),
         latents: latents.mean,
         std_devs,
+        extras: latents.extras,
         actions: rollout.actions,
         rewards: rollout.rewards,
         terminated: rollout.terminated,

@@ -14,7 +14,7 @@ pub struct Representation {
     pub mean: Array2<f32>,
     /// The posterior standard deviation, `[batch, latent]`; `None` for deterministic encoders.
     pub std_dev: Option<Array2<f32>>,
-    /// Anything else the encoder has to say, by name, `[batch, …]`.
+    /// Anything else the encoder has to say, by name, `[batch, width]` each.
     pub extras: BTreeMap<String, Array2<f32>>,
 }
 
@@ -22,6 +22,11 @@ pub struct Representation {
 pub trait ObservationEncoder: Send + Sync {
     /// Numbers in a latent.
     fn latent_size(&self) -> usize;
+
+    /// The names and widths of the extras that [`encode`](Self::encode) gives. Default none.
+    fn extras(&self) -> BTreeMap<String, usize> {
+        BTreeMap::new()
+    }
 
     /// The space of one observation.
     fn observation_space(&self) -> &Space;

@@ -1,6 +1,6 @@
 //! What goes wrong with encoders.
 
-use std::path::PathBuf;
+use std::{collections::BTreeMap, path::PathBuf};
 
 use rl755_data::{DatasetError, PartError, ShardError};
 use rl755_run::{ModelIdentity, RunError, SettingError, TrainingError};
@@ -34,6 +34,16 @@ pub enum EncoderError {
         encoder: String,
         /// What is wrong, with the value.
         reason: String,
+    },
+    /// The encoder gives other extras than it says.
+    #[error("{encoder} gives the extras {found:?}, it should give {expected:?}")]
+    Extras {
+        /// The encoder's name.
+        encoder: String,
+        /// Names and widths of what it gave.
+        found: BTreeMap<String, usize>,
+        /// What it said it would give.
+        expected: BTreeMap<String, usize>,
     },
     /// A setting of the stage that cannot be worked with.
     #[error(transparent)]

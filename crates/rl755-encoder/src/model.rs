@@ -20,7 +20,7 @@ pub struct Latents {
     pub mean: Tensor<2>,
     /// Their standard deviation, `[batch, latent]`; `None` for deterministic encoders.
     pub std_dev: Option<Tensor<2>>,
-    /// Anything else, by name, `[batch, …]`.
+    /// Anything else, by name, `[batch, width]` each, as [`EncoderModel::extras`] says.
     pub extras: BTreeMap<String, Tensor<2>>,
 }
 
@@ -72,6 +72,13 @@ pub trait EncoderModel: Module + Sync + 'static {
     /// Encodes `observations`, `[batch, width]`.
     fn represent(&self, observations: Tensor<2>) -> Latents;
 
+    /// The extras that [`represent`](Self::represent) gives for every observation: their names (1 to
+    /// 64 ASCII letters, digits, `_`, `-` and `.`) and widths, at least 1. They are stored in encoded
+    /// datasets. Default none.
+    fn extras(&self) -> BTreeMap<String, usize> {
+        BTreeMap::new()
+    }
+
     /// Turns `latents`, `[batch, latent]`, back into observations, `[batch, width]`; `None` for
     /// models without a decoder.
     fn reconstruct(&self, _latents: Tensor<2>) -> Option<Tensor<2>> {
@@ -79,7 +86,7 @@ pub trait EncoderModel: Module + Sync + 'static {
     }
 
     /// A faster way to [`represent`](Self::represent) on the CPU, with these weights, if there is
-    /// one. It is used on flex devices only.
+    /// one. It is used on flex devices only, and not where there are [extras](Self::extras).
     fn on_cpu(&self) -> Option<Box<dyn CpuEncoder>> {
         None
     }

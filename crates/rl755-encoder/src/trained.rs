@@ -37,7 +37,9 @@ type Chunk = (Vec<f32>, Option<Vec<f32>>, BTreeMap<String, (Vec<f32>, usize)>);
 impl<M: EncoderModel> TrainedEncoder<M> {
     /// `model`, without gradients, whose input form is `form`.
     pub(crate) fn new(model: M, form: InputForm, device: &Device) -> Self {
-        let cpu = if is_flex(device) { model.on_cpu() } else { None };
+        // Encoders without tensors give no extras.
+        let cpu = is_flex(device) && model.extras().is_empty();
+        let cpu = if cpu { model.on_cpu() } else { None };
         Self { model, form, device: device.clone(), cpu }
     }
 
@@ -64,7 +66,7 @@ impl<M: EncoderModel> TrainedEncoder<M> {
         rows.chunks(DEVICE_CHUNK * width).map(chunk).collect()
     }
 
-    fn represent(&self, rows: &[f32]) -> Representation {
+    fn represent(&self, rows: &[f32]) -> Result<Representation, EncoderError> {
         let chunks = self.chunks(rows, self.form.input().width(), |rows, count| -> Chunk {
             let latents = self.model.represent(rows);
             let extras = latents.extras.into_iter().map(|(name, values)| {
@@ -91,14 +93,23 @@ impl<M: EncoderModel> TrainedEncoder<M> {
             }
         }
         let latent = self.model.latent_size();
-        Representation {
+        let expected = self.model.extras();
+        if count == 0 {
+            extras = expected.iter().map(|(name, &n)| (name.clone(), (Vec::new(), n))).collect();
+        }
+        let found: BTreeMap<_, _> =
+            extras.iter().map(|(name, (_, width))| (name.clone(), *width)).collect();
+        if found != expected {
+            return Err(EncoderError::Extras { encoder: M::NAME.to_owned(), found, expected });
+        }
+        Ok(Representation {
             mean: array(means, latent),
             std_dev: std_devs.map(|values| array(values, latent)),
             extras: extras
                 .into_iter()
                 .map(|(name, (values, width))| (name, array(values, width)))
                 .collect(),
-        }
+        })
     }
 
     fn represent_on_cpu(
@@ -144,16 +155,20 @@ impl<M: EncoderModel> ObservationEncoder for TrainedEncoder<M> {
         self.model.latent_size()
     }
 
+    fn extras(&self) -> BTreeMap<String, usize> {
+        self.model.extras()
+    }
+
     fn observation_space(&self) -> &Space {
         self.form.space()
     }
 
     fn encode(&self, observations: ObservationRef<'_>) -> Result<Representation, EncoderError> {
         let count = self.form.count(observations)?;
-        Ok(match &self.cpu {
-            Some(encoder) => self.represent_on_cpu(&**encoder, observations, count),
+        match &self.cpu {
+            Some(encoder) => Ok(self.represent_on_cpu(&**encoder, observations, count)),
             None => self.represent(&self.form.rows(observations)),
-        })
+        }
     }
 
     fn decode(

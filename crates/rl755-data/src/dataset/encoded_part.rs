@@ -141,6 +141,7 @@ impl Plan {
                 p.encoder.name.clone(),
                 p.encoder.digest.clone(),
                 p.encoder.latent_width,
+                p.encoder.extras.clone(),
             )
         };
         key(self) == key(other)

@@ -73,6 +73,9 @@ pub struct EncoderSource {
     pub digest: Digest,
     /// Values in a latent.
     pub latent_width: usize,
+    /// What else it says of each observation: names of extras and their widths.
+    #[serde(default)]
+    pub extras: BTreeMap<String, usize>,
 }
 
 impl EncoderSource {

@@ -1,5 +1,7 @@
 //! Checking the original's records without knowing their environment.
 
+use std::collections::BTreeMap;
+
 use rl755_env::{EnvSpec, Space};
 
 use super::{Observations, OriginalRollout, UNKNOWN_POLICY};
@@ -50,6 +52,7 @@ impl OriginalRollout<'_> {
         let actions = self.actions.values(self.steps, action_width);
         let latents = self.latents();
         CheckedRecord {
+            extras: BTreeMap::new(),
             head: Head {
                 seed: 0,
                 policy: UNKNOWN_POLICY.to_owned(),

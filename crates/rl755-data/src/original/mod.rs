@@ -27,6 +27,8 @@
 mod check;
 mod sequences;
 
+use std::collections::BTreeMap;
+
 use ndarray::Array2;
 use rl755_env::{EnvSpec, ObservationBuffer, Space};
 use rl755_run::Digest;
@@ -218,6 +220,7 @@ impl<'a> OriginalRollout<'a> {
             encoder: encoder.clone(),
             latents,
             std_devs,
+            extras: BTreeMap::new(),
             actions: self.actions(&environment.action_space)?,
             rewards: self.rewards.first(self.steps),
             terminated: self.terminated,

@@ -1,6 +1,7 @@
 //! Packing the original project's files: each rollout is stored anew.
 
 use std::{
+    collections::BTreeMap,
     fs::File,
     path::{Path, PathBuf},
 };
@@ -148,6 +149,7 @@ impl Source for OriginalFiles<'_> {
             // Stands for the weights, which are unknown: other files are of another encoder.
             digest: digest.clone(),
             latent_width,
+            extras: BTreeMap::new(),
         });
         let environment = self.input.environment.clone();
         Ok(Checked { sound, corrupt, environment, encoder, input, digest })

@@ -55,6 +55,21 @@ impl<'a> Example<'a> {
         Ok(find(self.lists, key)?.map(|message| FeatureListView { message }))
     }
 
+    /// The names of the sequences that are `wanted`.
+    pub(crate) fn list_keys(
+        &self,
+        wanted: impl Fn(&str) -> bool,
+    ) -> Result<Vec<&'a str>, WireError> {
+        let mut keys = Vec::new();
+        for entry in entries(self.lists) {
+            let (key, _) = entry?;
+            if wanted(key) {
+                keys.push(key);
+            }
+        }
+        Ok(keys)
+    }
+
     /// Reads every value, and drops it, but those of features and sequences that are read anyway.
     pub(crate) fn check(&self, is_read: impl Fn(&str) -> bool) -> Result<(), WireError> {
         for entry in entries(self.context) {

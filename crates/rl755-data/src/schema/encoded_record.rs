@@ -1,4 +1,6 @@
-//! Encoded rollouts as records: means and standard deviations of the latents.
+//! Encoded rollouts as records: means and standard deviations of the latents, and extras.
+
+use std::collections::BTreeMap;
 
 use ndarray::Array2;
 
@@ -6,8 +8,8 @@ use crate::{
     DatasetManifest, EncodedRollout, SchemaError, StoredRollout,
     schema::raw_record::{action_and_reward_features, actions_and_rewards},
     schema::{
-        Domain, Head, Parsed, check_environment, check_spaces, check_steps, context, float_rows,
-        lists, record,
+        Domain, Head, Parsed, check_environment, check_spaces, check_steps, context, extras,
+        float_rows, lists, record,
     },
 };
 
@@ -41,21 +43,19 @@ impl StoredRollout for EncodedRollout {
             shape: vec![width],
             encoder: Some(self.encoder.clone()),
         };
-        Ok(record(
-            &head,
-            vec![
-                (
-                    lists::OBSERVATIONS,
-                    rows(lists::OBSERVATIONS, Domain::Finite, self.latents.view())?,
-                ),
-                (
-                    lists::STD_DEVS,
-                    rows(lists::STD_DEVS, Domain::NotNegative, self.std_devs.view())?,
-                ),
+        let means = rows(lists::OBSERVATIONS, Domain::Finite, self.latents.view())?;
+        let std_devs = rows(lists::STD_DEVS, Domain::NotNegative, self.std_devs.view())?;
+        let mut sequences = extras::features(&self.extras, steps)?;
+        sequences.extend(
+            [
+                (lists::OBSERVATIONS, means),
+                (lists::STD_DEVS, std_devs),
                 (lists::ACTIONS, actions),
                 (lists::REWARDS, rewards),
-            ],
-        ))
+            ]
+            .map(|(key, values)| (key.to_owned(), values)),
+        );
+        Ok(record(&head, sequences))
     }
 
     fn from_record(record: &[u8]) -> Result<Self, SchemaError> {
@@ -77,6 +77,7 @@ impl StoredRollout for EncodedRollout {
                 expected: encoder.latent_width.to_string(),
             });
         }
+        expect_extras(&extras::widths(&self.extras), &encoder.extras)?;
         if self.encoder != encoder.digest {
             return Err(SchemaError::Misfit {
                 what: "encoder",
@@ -86,6 +87,25 @@ impl StoredRollout for EncodedRollout {
         }
         Ok(())
     }
+}
+
+/// Rejects extras of other names or widths than the dataset's.
+pub(crate) fn expect_extras(
+    found: &BTreeMap<String, usize>,
+    expected: &BTreeMap<String, usize>,
+) -> Result<(), SchemaError> {
+    if found == expected {
+        return Ok(());
+    }
+    let text = |extras: &BTreeMap<String, usize>| {
+        let each: Vec<_> = extras.iter().map(|(name, width)| format!("{name} [{width}]")).collect();
+        if each.is_empty() { "none".to_owned() } else { each.join(", ") }
+    };
+    Err(SchemaError::Misfit {
+        what: "list of extras",
+        found: text(found),
+        expected: text(expected),
+    })
 }
 
 pub(crate) fn from_parsed(parsed: Parsed<'_>) -> Result<EncodedRollout, SchemaError> {
@@ -111,7 +131,9 @@ pub(crate) fn from_parsed(parsed: Parsed<'_>) -> Result<EncodedRollout, SchemaEr
     let latents = rows(lists::OBSERVATIONS, Domain::Finite)?;
     let std_devs = rows(lists::STD_DEVS, Domain::NotNegative)?;
     let (actions, rewards) = actions_and_rewards(&parsed)?;
-    parsed.check_others(&[lists::OBSERVATIONS, lists::STD_DEVS, lists::ACTIONS, lists::REWARDS])?;
+    let extras = extras::read(&parsed)?;
+    let read = [lists::OBSERVATIONS, lists::STD_DEVS, lists::ACTIONS, lists::REWARDS];
+    parsed.check_others(|key| read.contains(&key) || key.starts_with(extras::PREFIX))?;
     let head = parsed.head;
     Ok(EncodedRollout {
         environment: head.environment,
@@ -122,6 +144,7 @@ pub(crate) fn from_parsed(parsed: Parsed<'_>) -> Result<EncodedRollout, SchemaEr
             .ok_or(SchemaError::Missing { key: context::ENCODER, part: "context" })?,
         latents,
         std_devs,
+        extras,
         actions,
         rewards,
         terminated: head.terminated,

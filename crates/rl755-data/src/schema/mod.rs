@@ -12,6 +12,7 @@
 
 mod domain;
 pub(crate) mod encoded_record;
+pub(crate) mod extras;
 mod head;
 mod parsed;
 pub(crate) mod raw_record;
@@ -121,6 +122,14 @@ pub enum SchemaError {
         /// What may be.
         expected: String,
     },
+    /// Something is wrong with an extra of an encoded rollout.
+    #[error("the extra `{name}`: {source}")]
+    Extra {
+        /// Its name.
+        name: String,
+        /// What is wrong with it.
+        source: Box<SchemaError>,
+    },
     /// A text cannot be understood.
     #[error("`{key}` cannot be read: {reason}")]
     Text {
@@ -140,7 +149,7 @@ pub enum SchemaError {
     /// The rollout is of another dataset.
     #[error("another {what} than the dataset's: {found}, not {expected}")]
     Misfit {
-        /// `environment`, `encoder`, `latent width`.
+        /// `environment`, `encoder`, `latent width`, `list of extras`.
         what: &'static str,
         /// The record's.
         found: String,
@@ -210,11 +219,9 @@ pub(crate) fn told_apart(one: &EnvSpec, other: &EnvSpec) -> [String; 2] {
 }
 
 /// The record of a context and its sequences.
-pub(crate) fn record(head: &Head, sequences: Vec<(&str, Vec<Feature>)>) -> Vec<u8> {
-    let feature_list = sequences
-        .into_iter()
-        .map(|(key, feature)| (key.to_owned(), FeatureList { feature }))
-        .collect();
+pub(crate) fn record<K: Into<String>>(head: &Head, sequences: Vec<(K, Vec<Feature>)>) -> Vec<u8> {
+    let feature_list =
+        sequences.into_iter().map(|(key, feature)| (key.into(), FeatureList { feature })).collect();
     SequenceExample {
         context: Some(head.to_features()),
         feature_lists: Some(FeatureLists { feature_list }),

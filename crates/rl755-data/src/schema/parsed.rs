@@ -21,12 +21,26 @@ impl<'a> Parsed<'a> {
 
     /// Looks at what nobody asks for: every key but those of the context and the sequences `read`
     /// may hold anything, but that must be sound messages too.
-    pub(crate) fn check_others(&self, read: &[&str]) -> Result<(), SchemaError> {
-        Ok(self.example.check(|key| context::ALL.contains(&key) || read.contains(&key))?)
+    pub(crate) fn check_others(&self, read: impl Fn(&str) -> bool) -> Result<(), SchemaError> {
+        Ok(self.example.check(|key| context::ALL.contains(&key) || read(key))?)
     }
 
     fn list(&self, key: &'static str) -> Result<FeatureListView<'a>, SchemaError> {
         self.example.list(key)?.ok_or(SchemaError::Missing { key, part: "feature_lists" })
+    }
+
+    /// The keys of sequences that begin with `prefix`.
+    pub(crate) fn keys_with(&self, prefix: &str) -> Result<Vec<&'a str>, SchemaError> {
+        Ok(self.example.list_keys(|key| key.starts_with(prefix))?)
+    }
+
+    /// How many floats the first step of the sequence `key` has; 0 where it has none.
+    pub(crate) fn width(&self, key: &str) -> Result<usize, SchemaError> {
+        let Some(list) = self.example.list(key)? else { return Ok(0) };
+        let Some(first) = list.features().next() else { return Ok(0) };
+        let mut values = Vec::new();
+        FeatureView::parse(first?)?.append_floats(&mut values)?;
+        Ok(values.len())
     }
 
     /// The features of a sequence, one per step, as [`byte_string`] reads them.
@@ -49,7 +63,19 @@ impl<'a> Parsed<'a> {
         width: usize,
         domain: Domain,
     ) -> Result<Vec<f32>, SchemaError> {
-        let list = self.list(key)?;
+        self.floats_of(key, key, width, domain)
+    }
+
+    /// As [`floats`](Self::floats), of the sequence `list`, which errors call `key`.
+    pub(crate) fn floats_of(
+        &self,
+        list: &str,
+        key: &'static str,
+        width: usize,
+        domain: Domain,
+    ) -> Result<Vec<f32>, SchemaError> {
+        let missing = SchemaError::Missing { key, part: "feature_lists" };
+        let list = self.example.list(list)?.ok_or(missing)?;
         // Not more than the bytes there are can hold, whatever the context says.
         let expected = self.head.steps.saturating_mul(width);
         let mut values = Vec::with_capacity(expected.min(list.bytes() / 4));

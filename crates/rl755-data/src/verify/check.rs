@@ -1,6 +1,7 @@
 //! Checking whole files of rollouts, record by record.
 
 use std::{
+    collections::BTreeMap,
     fs::File,
     io::{self, Read},
     path::Path,
@@ -16,7 +17,8 @@ use crate::{
     dataset::shard::digest,
     original,
     record::RecordReader,
-    schema::encoded_record::{self, LATENT},
+    schema::encoded_record::{self, LATENT, expect_extras},
+    schema::extras,
     schema::raw_record::RawRecord,
     schema::{Head, Parsed, context, told_apart},
 };
@@ -42,6 +44,8 @@ pub(crate) struct CheckedRecord {
     pub(crate) rewards: Vec<f32>,
     /// Means and standard deviations, `[steps, latent]`, of an encoded rollout.
     pub(crate) latents: Option<[Array2<f32>; 2]>,
+    /// The widths of its extras.
+    pub(crate) extras: BTreeMap<String, usize>,
 }
 
 impl CheckedRecord {
@@ -51,7 +55,9 @@ impl CheckedRecord {
 
     fn kind(&self) -> Kind<'_> {
         let width = self.latents.as_ref().map(|[means, _]| means.ncols());
-        (&self.head.environment, width.map(|width| (self.head.encoder.as_ref(), width)))
+        let digest = self.head.encoder.as_ref();
+        let extras = &self.extras;
+        (&self.head.environment, width.map(|width| LatentsKind { digest, width, extras }))
     }
 }
 
@@ -85,6 +91,7 @@ impl RecordChecker {
                 actions: rollout.actions,
                 rewards: rollout.rewards,
                 latents: Some([rollout.latents, rollout.std_devs]),
+                extras: extras::widths(&rollout.extras),
             });
         }
         let raw = RawRecord::of(parsed)?;
@@ -95,7 +102,8 @@ impl RecordChecker {
                 raw.decode_frame(step, &mut self.pixels)?;
             }
         }
-        Ok(CheckedRecord { head: raw.parsed.head, actions, rewards, latents: None })
+        let extras = BTreeMap::new();
+        Ok(CheckedRecord { head: raw.parsed.head, actions, rewards, latents: None, extras })
     }
 }
 
@@ -137,7 +145,7 @@ pub(crate) struct CheckedFile {
     /// Whether the first sound record holds latents.
     pub(crate) encoded: bool,
     /// The encoder of the first sound record's latents.
-    encoder: Option<(Option<Digest>, usize)>,
+    encoder: Option<(Option<Digest>, usize, BTreeMap<String, usize>)>,
     /// Index and offset of each bad record, and what is wrong.
     pub(crate) problems: Vec<(u64, u64, RecordProblem)>,
 }
@@ -197,7 +205,9 @@ impl FileChecker {
                     if file.environment.is_none() {
                         file.encoded = checked.is_encoded();
                         file.encoder =
-                            checked.kind().1.map(|(digest, width)| (digest.cloned(), width));
+                            checked.kind().1.map(|LatentsKind { digest, width, extras }| {
+                                (digest.cloned(), width, extras.clone())
+                            });
                         file.environment = Some(checked.head.environment);
                     }
                 }
@@ -226,19 +236,36 @@ impl CheckedFile {
 
     /// Rejects a file of another environment or kind than the dataset's.
     pub(crate) fn check_fits(&self, manifest: &DatasetManifest) -> Result<(), SchemaError> {
-        let encoder = manifest.encoder.as_ref().map(|e| (Some(&e.digest), e.latent_width));
+        let encoder = manifest.encoder.as_ref().map(|e| LatentsKind {
+            digest: Some(&e.digest),
+            width: e.latent_width,
+            extras: &e.extras,
+        });
         self.kind().map_or(Ok(()), |kind| expect_same(kind, (&manifest.environment, encoder)))
     }
 
     fn kind(&self) -> Option<Kind<'_>> {
-        let encoder = self.encoder.as_ref().map(|(digest, width)| (digest.as_ref(), *width));
+        let encoder = self.encoder.as_ref().map(|(digest, width, extras)| LatentsKind {
+            digest: digest.as_ref(),
+            width: *width,
+            extras,
+        });
         self.environment.as_ref().map(|environment| (environment, encoder))
     }
 }
 
-/// What the rollouts of a dataset have in common: the environment and, for encoded ones, the
-/// encoder and the width of its latents.
-type Kind<'a> = (&'a EnvSpec, Option<(Option<&'a Digest>, usize)>);
+/// What the rollouts of a dataset have in common: the environment and, for encoded ones, what
+/// their latents are.
+type Kind<'a> = (&'a EnvSpec, Option<LatentsKind<'a>>);
+
+/// The encoder of latents, their width, and the widths of extras.
+#[derive(Clone, Copy, PartialEq)]
+struct LatentsKind<'a> {
+    /// `None` where it is unknown.
+    digest: Option<&'a Digest>,
+    width: usize,
+    extras: &'a BTreeMap<String, usize>,
+}
 
 fn expect_same(found: Kind<'_>, expected: Kind<'_>) -> Result<(), SchemaError> {
     if found == expected {
@@ -249,12 +276,13 @@ fn expect_same(found: Kind<'_>, expected: Kind<'_>) -> Result<(), SchemaError> {
     let kind = |encoded| if encoded { "encoded" } else { "raw" }.to_owned();
     let (what, [found, expected]) = match (found.1, expected.1) {
         _ if found.0 != expected.0 => ("environment", told_apart(found.0, expected.0)),
-        (Some((one, _)), Some((other, _))) if one != other => {
-            ("encoder", [one, other].map(encoder))
+        (Some(one), Some(other)) if one.digest != other.digest => {
+            ("encoder", [one.digest, other.digest].map(encoder))
         }
-        (Some((_, one)), Some((_, other))) => {
-            ("latent width", [one, other].map(|width| width.to_string()))
+        (Some(one), Some(other)) if one.width != other.width => {
+            ("latent width", [one.width, other.width].map(|width| width.to_string()))
         }
+        (Some(one), Some(other)) => return expect_extras(one.extras, other.extras),
         (one, other) => ("kind", [one.is_some(), other.is_some()].map(kind)),
     };
     Err(SchemaError::Misfit { what, found, expected })

@@ -13,6 +13,7 @@ pub(crate) fn encoder() -> EncoderSource {
         path: "encoder".into(),
         digest: digest_bytes(b"weights"),
         latent_width: 2,
+        extras: [("place".to_owned(), 3)].into(),
     }
 }
 
@@ -27,6 +28,7 @@ pub(crate) fn encode(rollout: Rollout, index: usize) -> EncodedRollout {
         policy: rollout.policy,
         encoder: encoder().digest,
         std_devs: latents.mapv(|v| v + 0.5),
+        extras: [("place".to_owned(), Array2::from_elem((steps, 3), index as f32))].into(),
         latents,
         actions: rollout.actions,
         rewards: rollout.rewards,

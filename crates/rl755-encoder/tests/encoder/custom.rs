@@ -1,14 +1,19 @@
 //! An encoder of one's own: one short type, then `registry.add`.
 
+use std::collections::BTreeMap;
+
 use burn::{
     module::Module,
     nn::{Linear, LinearConfig},
     tensor::{Device, Tensor},
 };
-use rl755_encoder::{EncoderError, EncoderModel, EncoderRegistry, Latents};
+use rl755_data::{Dataset, EncodedRollout};
+use rl755_encoder::{
+    EncodeConfig, EncoderError, EncoderModel, EncoderRegistry, Latents, StageContext, encode,
+};
 use rl755_env::{ObservationRef, Space};
 use rl755_nn::Losses;
-use rl755_run::Interrupt;
+use rl755_run::{Interrupt, Silent};
 use serde::{Deserialize, Serialize};
 
 use crate::synthetic::{Place, train};
@@ -58,6 +63,10 @@ impl EncoderModel for Plane {
         let doubled = mean.clone() * 2.0;
         Latents { mean, std_dev: None, extras: [("doubled".to_owned(), doubled)].into() }
     }
+
+    fn extras(&self) -> BTreeMap<String, usize> {
+        [("doubled".to_owned(), self.latent_size())].into()
+    }
 }
 
 #[test]
@@ -81,4 +90,19 @@ fn a_model_of_one_s_own_is_trained_and_loaded_by_name() {
     assert_eq!(both.extras["doubled"], &both.mean * 2.0);
     assert_eq!(both.std_dev, None);
     assert_eq!(encoder.decode(both.mean.view()).unwrap(), None);
+
+    // Extras are stored beside the latents, and read by name.
+    let config = EncodeConfig {
+        model_dir: run,
+        dataset: place.dataset(),
+        out_dir: place.path("out"),
+        ..Default::default()
+    };
+    let (device, interrupt) = (Device::flex(), Interrupt::new());
+    let context = StageContext { device: &device, progress: &Silent, interrupt: &interrupt };
+    encode(&config, &registry, &context).unwrap();
+    let encoded = Dataset::open(&config.out_dir).unwrap();
+    assert_eq!(encoded.manifest().encoder.as_ref().unwrap().extras["doubled"], 2);
+    let rollout: EncodedRollout = encoded.rollout(0).unwrap();
+    assert_eq!(rollout.extras["doubled"], &rollout.latents * 2.0);
 }

@@ -33,6 +33,7 @@ pub(crate) fn rollout(seed: u64) -> EncodedRollout {
         policy: "uniform".to_owned(),
         encoder: encoder().digest,
         std_devs: Array2::from_elem((STEPS, 2), 0.05),
+        extras: Default::default(),
         latents,
         actions,
         rewards: vec![0.0; STEPS],
@@ -57,6 +58,7 @@ fn encoder() -> EncoderSource {
         path: "encoder".into(),
         digest: digest_bytes(b"weights"),
         latent_width: 2,
+        extras: Default::default(),
     }
 }
 
