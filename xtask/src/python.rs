@@ -39,6 +39,13 @@ pub(crate) const ENVPOOL: PythonEnvironment =
 pub(crate) const TENSORFLOW: PythonEnvironment =
     PythonEnvironment { name: "tf", packages: &["tensorflow-cpu==2.21.0"] };
 
+/// PyTorch. On its own, for its size: 5 GB, most of them libraries for GPUs that its package asks
+/// for.
+pub(crate) const PYTORCH: PythonEnvironment = PythonEnvironment {
+    name: "torch",
+    packages: &["torch==2.13.0", "numpy==2.4.6", "safetensors==0.7.0"],
+};
+
 impl PythonEnvironment {
     /// The version that `package` is pinned to.
     pub(crate) fn version(&self, package: &str) -> &'static str {

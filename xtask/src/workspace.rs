@@ -46,6 +46,16 @@ pub(crate) fn build_example(package: &str, name: &str) -> anyhow::Result<PathBuf
     Ok(target_dir().join("release/examples").join(name))
 }
 
+/// Builds the example `name` of a package that depends on burn; the program it became.
+///
+/// Of the whole workspace: a build of one package would give burn other features, and compile it
+/// once more.
+pub(crate) fn build_example_with_burn(name: &str) -> anyhow::Result<PathBuf> {
+    let mut command = cargo(&["build", "--release", "--workspace", "--example", name]);
+    run(&mut command)?;
+    Ok(target_dir().join("release/examples").join(name))
+}
+
 /// Shows `command`, runs it to its end, and fails when it fails.
 pub(crate) fn run(command: &mut Command) -> anyhow::Result<()> {
     let shown = display(command);

@@ -7,6 +7,7 @@ mod contestant;
 mod data;
 mod env;
 mod machine;
+mod models;
 mod rates;
 mod report;
 
@@ -25,6 +26,7 @@ pub(crate) struct Bench {
 enum What {
     Env(env::EnvBench),
     Data(data::DataBench),
+    Models(models::ModelsBench),
 }
 
 impl Bench {
@@ -33,6 +35,7 @@ impl Bench {
         match self.what {
             What::Env(bench) => bench.run(),
             What::Data(bench) => bench.run(),
+            What::Models(bench) => bench.run(),
         }
     }
 }

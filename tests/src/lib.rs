@@ -1,0 +1,3 @@
+//! What the tests across crates and the programs that measure share.
+
+pub mod parameters;
