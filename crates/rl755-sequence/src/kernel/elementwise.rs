@@ -1,5 +1,7 @@
 //! Exponentials and what is made of them, as arithmetic that compilers vectorise.
 
+use pulp::{Arch, NullaryFnOnce};
+
 /// e^x to 2 units in the last place; 0 below -87.3 (nearly), the largest below infinity above 88.
 #[inline(always)]
 pub(crate) fn exp(x: f32) -> f32 {
@@ -36,8 +38,27 @@ pub(crate) fn tanh(x: f32) -> f32 {
 
 /// The Gaussian error linear unit in the form with tanh, `x · σ(2 √(2/π) (x + 0.044715 x³))`.
 #[inline(always)]
-pub(crate) fn gelu(x: f32) -> f32 {
+fn gelu(x: f32) -> f32 {
     x * sigmoid(x * (x * x).mul_add(0.071_354_814, 1.595_769_2))
+}
+
+/// [`gelu`] of every number.
+pub(crate) fn gelu_all(x: &mut [f32]) {
+    Arch::new().dispatch(Gelu(x));
+}
+
+/// What is compiled for each set of vector instructions.
+struct Gelu<'a>(&'a mut [f32]);
+
+impl NullaryFnOnce for Gelu<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        for x in self.0 {
+            *x = gelu(*x);
+        }
+    }
 }
 
 #[cfg(test)]

@@ -9,5 +9,5 @@ mod elementwise;
 mod norm;
 
 pub(crate) use dense::Dense;
-pub(crate) use elementwise::{exp, gelu, sigmoid, tanh};
+pub(crate) use elementwise::{exp, gelu_all, sigmoid, tanh};
 pub(crate) use norm::LayerNorm;

@@ -82,7 +82,7 @@ impl Block {
 
 /// The Gaussian error linear unit (Hendrycks & Gimpel 2016) in the form with tanh, as in BERT:
 /// `x/2 · (1 + tanh(u))` is `x · σ(2u)`.
-fn gelu(x: Tensor<2>) -> Tensor<2> {
+pub(crate) fn gelu(x: Tensor<2>) -> Tensor<2> {
     let cubic = x.clone() * x.clone() * GELU[1] + GELU[0];
     x.clone() * sigmoid(x * cubic)
 }
@@ -95,7 +95,7 @@ fn causal_mask(length: usize, device: &Device) -> Tensor<4> {
 }
 
 /// A linear layer with Glorot's uniform weights and zero biases.
-pub(super) fn linear(from: usize, to: usize, device: &Device) -> Linear {
+pub(crate) fn linear(from: usize, to: usize, device: &Device) -> Linear {
     let mut layer = LinearConfig::new(from, to).init(device);
     layer.weight = Initializer::XavierUniform { gain: 1.0 }.init_with(
         [from, to],

@@ -7,7 +7,7 @@ use rl755_run::Random;
 
 use crate::{
     SequenceCell, Transformer,
-    kernel::{Dense, LayerNorm, exp, gelu},
+    kernel::{Dense, LayerNorm, exp, gelu_all},
     transformer::block::Block,
     values::values,
 };
@@ -69,6 +69,14 @@ struct Place {
     position: usize,
 }
 
+impl TransformerMemory {
+    /// Steps in the context, the last one taken in among them.
+    #[allow(dead_code, reason = "for the models that wrap this one")]
+    pub(crate) fn steps(&self) -> usize {
+        self.steps
+    }
+}
+
 impl TransformerCell {
     pub(super) fn new(network: &Transformer) -> Self {
         let [length, width] = network.positions.dims();
@@ -83,6 +91,18 @@ impl TransformerCell {
             norm: norm(&network.norm),
             output: dense(&network.output),
         }
+    }
+
+    /// What the last linear layer takes in after each row's last step, `[rows, width]`.
+    pub(crate) fn features(&self, memories: &[&TransformerMemory]) -> Vec<f32> {
+        let mut x: Vec<f32> = memories.iter().flat_map(|m| m.residual.iter().copied()).collect();
+        let hidden: Vec<f32> = memories.iter().flat_map(|m| m.hidden.iter().copied()).collect();
+        if let Some(block) = self.blocks.last() {
+            block.feed_forward(&hidden, &mut x);
+        }
+        let mut normed = vec![0.0; x.len()];
+        self.norm.forward(&x, &mut normed);
+        normed
     }
 
     /// Takes in `inputs`, one step for each row, and says which steps have to be computed, each
@@ -218,15 +238,9 @@ impl SequenceCell for TransformerCell {
         _randoms: &mut [Random],
         mut targets: ArrayViewMut2<'_, f32>,
     ) {
-        let mut x: Vec<f32> = memories.iter().flat_map(|m| m.residual.iter().copied()).collect();
-        let hidden: Vec<f32> = memories.iter().flat_map(|m| m.hidden.iter().copied()).collect();
-        if let Some(block) = self.blocks.last() {
-            block.feed_forward(&hidden, &mut x);
-        }
-        let mut normed = vec![0.0; x.len()];
-        self.norm.forward(&x, &mut normed);
+        let memories: Vec<&TransformerMemory> = memories.iter().collect();
         let mut predictions = vec![0.0; memories.len() * self.output.outputs()];
-        self.output.forward(&normed, &mut predictions);
+        self.output.forward(&self.features(&memories), &mut predictions);
         for (to, from) in targets.iter_mut().zip(&predictions) {
             *to = *from;
         }
@@ -260,23 +274,10 @@ impl CellBlock {
         let rows = x.len() / self.contraction.outputs();
         let mut wide = vec![0.0; rows * self.expansion.outputs()];
         self.expansion.forward(normed, &mut wide);
-        Arch::new().dispatch(Gelu(&mut wide));
+        gelu_all(&mut wide);
         let mut narrow = vec![0.0; x.len()];
         self.contraction.forward(&wide, &mut narrow);
         add(x, &narrow);
-    }
-}
-
-struct Gelu<'a>(&'a mut [f32]);
-
-impl NullaryFnOnce for Gelu<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
-        for x in self.0 {
-            *x = gelu(*x);
-        }
     }
 }
 
@@ -338,13 +339,14 @@ fn bias(layer: &nn::Linear) -> Vec<f32> {
     layer.bias.as_ref().map_or_else(|| vec![0.0; outputs], |bias| values(bias.val()))
 }
 
-fn dense(layer: &nn::Linear) -> Dense {
+/// `layer` as it is after training.
+pub(crate) fn dense(layer: &nn::Linear) -> Dense {
     Dense::new(&values(layer.weight.val()), &bias(layer))
 }
 
-fn norm(layer: &nn::LayerNorm) -> LayerNorm {
+/// `layer`, made with burn's default epsilon, as it is after training.
+pub(crate) fn norm(layer: &nn::LayerNorm) -> LayerNorm {
     let scale = values(layer.gamma.val());
     let shift = layer.beta.as_ref().map_or_else(|| vec![0.0; scale.len()], |b| values(b.val()));
-    // The networks are made with burn's default.
     LayerNorm::new(scale, shift, 1e-5)
 }

@@ -93,7 +93,7 @@ pub struct Transformer {
     pub(super) positions: Param<Tensor<2>>,
     pub(super) blocks: Vec<Block>,
     pub(super) norm: LayerNorm,
-    pub(super) output: Linear,
+    pub(crate) output: Linear,
     dropout: f64,
     pub(super) heads: usize,
     pub(super) context_slide: usize,
@@ -103,6 +103,13 @@ impl Transformer {
     /// The hidden states `[batch, length, width]` and predictions `[batch, length, latent]` after
     /// each step of `inputs`, `[batch, length, latent + action]`.
     pub(super) fn forward(&self, inputs: Tensor<3>) -> (Tensor<3>, Tensor<3>) {
+        let (hidden, features) = self.features(inputs);
+        (hidden, self.output.forward(features))
+    }
+
+    /// The hidden states after each step of `inputs`, `[batch, length, latent + action]`, and what
+    /// the last linear layer takes in, both `[batch, length, width]`.
+    pub(crate) fn features(&self, inputs: Tensor<3>) -> (Tensor<3>, Tensor<3>) {
         let [batch, length, input] = inputs.dims();
         let width = self.positions.dims()[1];
         let positions = self.positions.val().narrow(0, 0, length).unsqueeze::<3>();
@@ -114,9 +121,8 @@ impl Transformer {
             let output = block.forward(x, [batch, length]);
             (hidden, x) = (output.hidden, output.output);
         }
-        let output = self.output.forward(self.norm.forward(x));
-        let latent = output.dims()[1];
-        (hidden.reshape([batch, length, width]), output.reshape([batch, length, latent]))
+        let shape = [batch, length, width];
+        (hidden.reshape(shape), self.norm.forward(x).reshape(shape))
     }
 }
 
