@@ -54,7 +54,7 @@ fn measure<M: EncoderModel>(threads: usize) {
     });
     let seconds = median(|| {
         learner
-            .step(1, 1, |model, device| {
+            .step(1, 1, 64, |model, device, _| {
                 model.losses(Tensor::random([64, input.width()], Distribution::Default, device))
             })
             .unwrap();

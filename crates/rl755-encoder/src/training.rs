@@ -1,6 +1,9 @@
 //! Training an encoder in a run directory.
 
-use std::path::{Path, PathBuf};
+use std::{
+    ops::Range,
+    path::{Path, PathBuf},
+};
 
 use burn::tensor::Device;
 use rl755_data::{Dataset, DatasetError, FrameSampler, FrameSamplerConfig};
@@ -177,9 +180,12 @@ impl<M: EncoderModel> Trainee for EncoderTrainee<'_, M> {
     fn step(&mut self, step: u64) -> Result<Vec<(String, f64)>, TrainingError> {
         let rows = self.batches.get(step - 1).map_err(TrainingError::trainee)?;
         let width = self.form.input().width();
-        let losses =
-            |model: &M, device: &Device| -> Losses { model.losses(tensor(rows, width, device)) };
-        self.learner.step(step, derive_seed(self.seed, "step", step), losses)
+        let examples = rows.len() / width;
+        let losses = |model: &M, device: &Device, part: Range<usize>| -> Losses {
+            let rows = rows[part.start * width..part.end * width].to_vec();
+            model.losses(tensor(rows, width, device))
+        };
+        self.learner.step(step, derive_seed(self.seed, "step", step), examples, losses)
     }
 
     fn save(&self, directory: &Path) -> Result<(), TrainingError> {

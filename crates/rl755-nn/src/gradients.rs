@@ -1,10 +1,12 @@
-//! Gradients of a whole module: their norm, their scaling, and the first bad one.
+//! Gradients of a whole module, by parameter.
 
 use burn::{
     module::{Module, ModuleVisitor, Param},
     optim::GradientsParams,
-    tensor::Tensor,
+    tensor::{Device, Gradients as Graph, Tensor},
 };
+
+use crate::numbers::Numbers;
 
 /// Walks a module's float parameters with their paths, `encoder.conv1.weight`.
 struct Walk<F> {
@@ -39,50 +41,56 @@ pub(crate) fn visit_parameters<M: Module, F: VisitParameter>(module: &M, visit: 
     walk.visit
 }
 
-/// The Euclidean norm over all gradients, and the first that is not finite.
-#[derive(Default)]
-pub(crate) struct Norm<'a> {
-    gradients: Option<&'a GradientsParams>,
-    squares: f64,
-    pub(crate) not_finite: Option<String>,
-}
+/// The gradients of those parameters that have one, with their paths, in the order of the fields.
+#[derive(Debug)]
+pub(crate) struct Gradients(pub(crate) Vec<(String, Numbers)>);
 
-impl<'a> Norm<'a> {
-    /// Measures `gradients` of `module`.
-    pub(crate) fn of<M: Module>(module: &M, gradients: &'a GradientsParams) -> Self {
-        visit_parameters(module, Self { gradients: Some(gradients), ..Self::default() })
+impl Gradients {
+    /// Those of `module` in `graph`, on `device`.
+    pub(crate) fn of<M: Module>(module: &M, graph: Graph, device: &Device) -> Self {
+        let found = GradientsParams::from_grads(graph, module);
+        let gathered = Gather { found, gradients: Vec::new(), device };
+        Self(visit_parameters(module, gathered).gradients)
     }
 
-    pub(crate) fn value(&self) -> f64 {
-        self.squares.sqrt()
-    }
-}
-
-impl VisitParameter for Norm<'_> {
-    fn parameter<const D: usize>(&mut self, path: &str, parameter: &Param<Tensor<D>>) {
-        let Some(gradient) = self.gradients.and_then(|g| g.get::<D>(parameter.id)) else { return };
-        // Row by row first: a sum over millions of numbers at once is split among threads, and
-        // depends on how many there are.
-        let rows = gradient.dims()[0];
-        let squares = gradient.square().reshape([rows as i32, -1]).sum_dim(1);
-        let square = f64::from(squares.sum().into_scalar::<f32>());
-        if !square.is_finite() && self.not_finite.is_none() {
-            self.not_finite = Some(format!("the gradient of {path}"));
+    /// Adds those of another part of the batch. A parameter may have a gradient in one part alone.
+    pub(crate) fn add(&mut self, others: Self) {
+        for (path, numbers) in others.0 {
+            match self.0.iter_mut().find(|(known, _)| *known == path) {
+                Some((_, sum)) => sum.add(numbers),
+                None => self.0.push((path, numbers)),
+            }
         }
-        self.squares += square;
+    }
+
+    /// The Euclidean norm of all of them together.
+    ///
+    /// # Errors
+    /// The path of the first that is not finite.
+    pub(crate) fn norm(&self) -> Result<f64, &str> {
+        let mut squares = 0.0;
+        for (path, numbers) in &self.0 {
+            let square = numbers.sum_of_squares();
+            if !square.is_finite() {
+                return Err(path);
+            }
+            squares += square;
+        }
+        Ok(squares.sqrt())
     }
 }
 
-/// Multiplies every gradient by a factor.
-pub(crate) struct Scale<'a> {
-    pub(crate) gradients: &'a mut GradientsParams,
-    pub(crate) factor: f64,
+struct Gather<'a> {
+    found: GradientsParams,
+    gradients: Vec<(String, Numbers)>,
+    device: &'a Device,
 }
 
-impl VisitParameter for Scale<'_> {
-    fn parameter<const D: usize>(&mut self, _path: &str, parameter: &Param<Tensor<D>>) {
-        if let Some(gradient) = self.gradients.remove::<D>(parameter.id) {
-            self.gradients.register(parameter.id, gradient * self.factor);
+impl VisitParameter for Gather<'_> {
+    fn parameter<const D: usize>(&mut self, path: &str, parameter: &Param<Tensor<D>>) {
+        if let Some(gradient) = self.found.remove::<D>(parameter.id) {
+            let numbers = Numbers::of(gradient).moved_to(self.device);
+            self.gradients.push((path.to_owned(), numbers));
         }
     }
 }

@@ -1,21 +1,22 @@
 //! A model, its optimiser, and one training step of both.
 
-use std::path::Path;
+use std::{ops::Range, path::Path};
 
 use burn::{
     module::Module,
-    optim::{AdamConfig, GradientsParams, ModuleOptimizer},
     tensor::{Device, Tensor},
 };
 use rl755_run::{SettingError, TrainingError, WEIGHTS};
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    Schedule,
+    adam::{Adam, Constants},
     copy_weights, first_not_finite,
-    gradients::{Norm, Scale, visit_parameters},
+    gradients::Gradients,
     load_weights, num_parameters,
-    optimizer_state::{load_optimizer, save_optimizer},
-    save_weights, seeded,
+    optimizer_state::{load_moments, save_moments},
+    save_weights, seeded, with_examples,
 };
 
 /// Adam (Kingma & Ba 2015), as every model here is trained.
@@ -25,13 +26,20 @@ pub struct OptimizerConfig {
     /// Step size.
     pub learning_rate: f64,
     /// Decay of the mean of the gradients, 0.9.
-    pub beta_1: f32,
+    pub beta_1: f64,
     /// Decay of the mean of their squares, 0.999.
-    pub beta_2: f32,
+    pub beta_2: f64,
     /// Added to the root of that mean, 1e-8.
-    pub epsilon: f32,
+    pub epsilon: f64,
     /// The norm of all gradients together is scaled down to this; `None` leaves them.
     pub max_gradient_norm: Option<f64>,
+    /// How the step size changes over the training.
+    #[serde(default)]
+    pub schedule: Schedule,
+    /// Decay of the moving average of the weights, in 0..1; `None` keeps none. Where there is one,
+    /// it is what is evaluated, and what later stages load.
+    #[serde(default)]
+    pub ema_decay: Option<f64>,
 }
 
 impl Default for OptimizerConfig {
@@ -42,6 +50,8 @@ impl Default for OptimizerConfig {
             beta_2: 0.999,
             epsilon: 1e-8,
             max_gradient_norm: None,
+            schedule: Schedule::default(),
+            ema_decay: None,
         }
     }
 }
@@ -50,13 +60,23 @@ impl OptimizerConfig {
     /// Rejects numbers that nothing can be trained with.
     ///
     /// # Errors
-    /// When the learning rate is not a number above 0.
+    /// When one is out of its range.
     pub fn check(&self) -> Result<(), SettingError> {
-        let rate = self.learning_rate;
-        if rate.is_finite() && rate > 0.0 {
-            return Ok(());
-        }
-        Err(SettingError::new("learning_rate", rate, "a number above 0"))
+        let above_0 = |field, value: f64| {
+            let good = value.is_finite() && value > 0.0;
+            if good { Ok(()) } else { Err(SettingError::new(field, value, "a number above 0")) }
+        };
+        let from_0_to_1 = |field, value: f64| {
+            let good = (0.0..1.0).contains(&value);
+            if good { Ok(()) } else { Err(SettingError::new(field, value, "in 0..1")) }
+        };
+        above_0("learning_rate", self.learning_rate)?;
+        above_0("epsilon", self.epsilon)?;
+        from_0_to_1("beta_1", self.beta_1)?;
+        from_0_to_1("beta_2", self.beta_2)?;
+        self.max_gradient_norm.map_or(Ok(()), |norm| above_0("max_gradient_norm", norm))?;
+        self.ema_decay.map_or(Ok(()), |decay| from_0_to_1("ema_decay", decay))?;
+        self.schedule.check(self.learning_rate)
     }
 }
 
@@ -85,8 +105,9 @@ impl Losses {
 /// A model in training. One without parameters can be stepped, saved and loaded like any other;
 /// nothing of it changes.
 pub struct Learner<M> {
-    model: M,
-    optimizer: ModuleOptimizer,
+    /// `None` only while a step moves it.
+    model: Option<M>,
+    optimizer: Adam,
     config: OptimizerConfig,
     device: Device,
     /// Numbers in the parameters.
@@ -116,13 +137,11 @@ impl<M: Module> Learner<M> {
             let drawn = std::mem::replace(&mut model, init(&device));
             copy_weights(&drawn, &mut model).expect("both were made by the same function");
         }
-        let optimizer = AdamConfig::new()
-            .with_beta_1(config.beta_1)
-            .with_beta_2(config.beta_2)
-            .with_epsilon(config.epsilon)
-            .init();
+        let &OptimizerConfig { beta_1, beta_2, epsilon, .. } = config;
+        let optimizer = Adam::new(Constants { beta_1, beta_2, epsilon });
         let parameters = num_parameters(&model);
-        Self { model, optimizer, config: config.clone(), device, parameters, done: 0 }
+        let (model, config) = (Some(model), config.clone());
+        Self { model, optimizer, config, device, parameters, done: 0 }
     }
 
     /// The device, with gradients.
@@ -132,12 +151,12 @@ impl<M: Module> Learner<M> {
 
     /// The model, with gradients and dropout.
     pub fn model(&self) -> &M {
-        &self.model
+        self.model.as_ref().expect("no step is under way")
     }
 
     /// The model without gradients and dropout.
     pub fn inference_model(&self) -> M {
-        self.model.valid()
+        self.model().valid()
     }
 
     /// [`inference_model`](Self::inference_model), when all of its weights are numbers. A step looks
@@ -146,13 +165,18 @@ impl<M: Module> Learner<M> {
     /// # Errors
     /// [`TrainingError::NotFinite`] when the last step spoilt a weight.
     pub fn checked_model(&self) -> Result<M, TrainingError> {
-        match first_not_finite(&self.model) {
+        match first_not_finite(self.model()) {
             Some(tensor) => Err(TrainingError::NotFinite { tensor, step: self.done }),
             None => Ok(self.inference_model()),
         }
     }
 
-    /// One step of Adam on what `loss` gives, with random tensors drawn from `seed`.
+    /// One step of Adam on what `loss` gives for a batch of `examples`, with random tensors drawn
+    /// from `seed`.
+    ///
+    /// `loss` is asked for some of the batch's examples, by their numbers, and gives the mean over
+    /// them; the random tensors that it draws ([`standard_normal`](crate::standard_normal)) have
+    /// these examples along the first dimension.
     ///
     /// Returns `loss`, its parts, and `gradient_norm` (before clipping).
     ///
@@ -163,34 +187,35 @@ impl<M: Module> Learner<M> {
         &mut self,
         step: u64,
         seed: u64,
-        loss: impl FnOnce(&M, &Device) -> Losses,
+        examples: usize,
+        loss: impl Fn(&M, &Device, Range<usize>) -> Losses + Sync,
     ) -> Result<Vec<(String, f64)>, TrainingError> {
         let not_finite = |tensor: String| TrainingError::NotFinite { tensor, step };
         self.done = step;
+        let model = self.model();
+        let losses = || with_examples(seed, 0..examples, || loss(model, &self.device, 0..examples));
         if self.parameters == 0 {
-            return Ok(seeded(&self.device, seed, || loss(&self.model, &self.device).metrics()));
+            return Ok(seeded(&self.device, seed, || losses().metrics()));
         }
-        let (mut metrics, gradients) = seeded(&self.device, seed, || {
-            let losses = loss(&self.model, &self.device);
+        let (mut metrics, graph) = seeded(&self.device, seed, || {
+            let losses = losses();
             (losses.metrics(), losses.total.backward())
         });
         if let Some((name, _)) = metrics.iter().find(|(_, value)| !value.is_finite()) {
-            return Err(not_finite(first_not_finite(&self.model).unwrap_or_else(|| name.clone())));
+            return Err(not_finite(first_not_finite(model).unwrap_or_else(|| name.clone())));
         }
-        let mut gradients = GradientsParams::from_grads(gradients, &self.model);
-        let measured = Norm::of(&self.model, &gradients);
-        let norm = measured.value();
-        if let Some(tensor) = measured.not_finite {
-            return Err(not_finite(tensor));
-        }
+        let inner = self.device.clone().without_autodiff();
+        let gradients = Gradients::of(model, graph, &inner);
+        let norm =
+            gradients.norm().map_err(|path| not_finite(format!("the gradient of {path}")))?;
         metrics.push(("gradient_norm".to_owned(), norm));
-        if let Some(limit) = self.config.max_gradient_norm
-            && norm > limit
-        {
-            let scale = Scale { gradients: &mut gradients, factor: limit / norm };
-            visit_parameters(&self.model, scale);
-        }
-        self.model = self.optimizer.step(self.config.learning_rate, self.model.clone(), gradients);
+        let scale = match self.config.max_gradient_norm {
+            Some(limit) if norm > limit => limit / norm,
+            _ => 1.0,
+        };
+        let model = self.model.take().expect("no step is under way");
+        let rate = self.config.learning_rate;
+        self.model = Some(self.optimizer.step(model, gradients, scale, rate));
         Ok(metrics)
     }
 
@@ -205,8 +230,7 @@ impl<M: Module> Learner<M> {
         if self.parameters == 0 {
             return Ok(());
         }
-        save_optimizer(&self.model, &self.optimizer, directory)
-            .map_err(|e| checkpoint(directory, &e))
+        save_moments(&self.optimizer.moments, directory).map_err(|e| checkpoint(directory, &e))
     }
 
     /// Takes weights and optimiser state from `directory`.
@@ -214,16 +238,14 @@ impl<M: Module> Learner<M> {
     /// # Errors
     /// When they are missing, damaged or of another architecture.
     pub fn load(&mut self, directory: &Path) -> Result<(), TrainingError> {
-        load_weights(&mut self.model, &directory.join(WEIGHTS))
-            .map_err(|e| checkpoint(directory, &e))?;
+        let model = self.model.as_mut().expect("no step is under way");
+        load_weights(model, &directory.join(WEIGHTS)).map_err(|e| checkpoint(directory, &e))?;
         if self.parameters == 0 {
             return Ok(());
         }
-        let (model, optimizer) =
-            load_optimizer(self.model.clone(), self.optimizer.clone(), directory)
-                .map_err(|e| checkpoint(directory, &e))?;
-        self.model = model;
-        self.optimizer = optimizer;
+        let inner = self.device.clone().without_autodiff();
+        self.optimizer.moments =
+            load_moments(model, &inner, directory).map_err(|e| checkpoint(directory, &e))?;
         Ok(())
     }
 }

@@ -1,86 +1,139 @@
-//! The optimiser's state on disk.
-//!
-//! burn keeps it by parameter id, and ids are drawn anew in each process: a checkpoint therefore
-//! remembers which id each parameter had, and a loaded model gets these ids back.
+//! The optimiser's state on disk: a safetensors file with, for each parameter, `PATH.exp_avg`,
+//! `PATH.exp_avg_sq` and `PATH.step`, as PyTorch's Adam calls them.
 
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{borrow::Cow, collections::BTreeMap, fs, path::Path};
 
 use burn::{
-    module::{Module, ModuleMapper, Param, ParamId},
-    optim::ModuleOptimizer,
-    tensor::Tensor,
+    module::{Module, Param},
+    tensor::{Device, Tensor, TensorData},
 };
+use safetensors::{Dtype, SafeTensors, View};
 
 use crate::{
     WeightsError,
+    adam::Moments,
     gradients::{VisitParameter, visit_parameters},
+    numbers::Numbers,
 };
 
-const IDS: &str = "parameter_ids.json";
-const STATE: &str = "optimizer.burnpack";
+const STATE: &str = "optimizer.safetensors";
+const MEAN: &str = "exp_avg";
+const SQUARE: &str = "exp_avg_sq";
+const STEPS: &str = "step";
 
-pub(crate) fn save_optimizer<M: Module>(
-    model: &M,
-    optimizer: &ModuleOptimizer,
+/// An array to write.
+struct Array {
+    shape: Vec<usize>,
+    bytes: Vec<u8>,
+    dtype: Dtype,
+}
+
+impl View for &Array {
+    fn dtype(&self) -> Dtype {
+        self.dtype
+    }
+
+    fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    fn data(&self) -> Cow<'_, [u8]> {
+        Cow::Borrowed(&self.bytes)
+    }
+
+    fn data_len(&self) -> usize {
+        self.bytes.len()
+    }
+}
+
+/// Writes `moments`, by the paths of parameters, into `directory`.
+pub(crate) fn save_moments(
+    moments: &BTreeMap<String, Moments>,
     directory: &Path,
 ) -> Result<(), WeightsError> {
-    let ids = visit_parameters(model, Ids::default()).0;
-    let path = directory.join(IDS);
-    let text = serde_json::to_vec_pretty(&ids).map_err(|e| WeightsError::new(&path, e))?;
-    fs::write(&path, text).map_err(|e| WeightsError::new(&path, e))?;
-    let path = directory.join(STATE);
-    optimizer.save(&path).map_err(|e| WeightsError::new(&path, e))
-}
-
-pub(crate) fn load_optimizer<M: Module>(
-    model: M,
-    optimizer: ModuleOptimizer,
-    directory: &Path,
-) -> Result<(M, ModuleOptimizer), WeightsError> {
-    let path = directory.join(IDS);
-    let text = fs::read(&path).map_err(|e| WeightsError::new(&path, e))?;
-    let ids = serde_json::from_slice(&text).map_err(|e| WeightsError::new(&path, e))?;
-    let mut renumber = Renumber { path: Vec::new(), ids, missing: None };
-    let model = model.map(&mut renumber);
-    if let Some(missing) = renumber.missing {
-        return Err(WeightsError::new(&path, format!("it does not know {missing}")));
-    }
-    let path = directory.join(STATE);
-    let optimizer = optimizer.load(&path).map_err(|e| WeightsError::new(&path, e))?;
-    Ok((model, optimizer))
-}
-
-#[derive(Default)]
-struct Ids(BTreeMap<String, u64>);
-
-impl VisitParameter for Ids {
-    fn parameter<const D: usize>(&mut self, path: &str, parameter: &Param<Tensor<D>>) {
-        self.0.insert(path.to_owned(), parameter.id.val());
-    }
-}
-
-struct Renumber {
-    path: Vec<String>,
-    ids: BTreeMap<String, u64>,
-    missing: Option<String>,
-}
-
-impl ModuleMapper for Renumber {
-    fn enter_module(&mut self, name: &str, _container_type: &str) {
-        self.path.push(name.to_owned());
-    }
-
-    fn exit_module(&mut self, _name: &str, _container_type: &str) {
-        self.path.pop();
-    }
-
-    fn map_float<const D: usize>(&mut self, parameter: Param<Tensor<D>>) -> Param<Tensor<D>> {
-        let path = self.path.join(".");
-        let Some(id) = self.ids.get(&path).copied() else {
-            self.missing.get_or_insert(path);
-            return parameter;
+    let mut arrays = BTreeMap::new();
+    for (name, moments) in moments {
+        let floats = |numbers: &Numbers| Array {
+            shape: moments.shape.clone(),
+            bytes: numbers.values().iter().flat_map(|v| v.to_le_bytes()).collect(),
+            dtype: Dtype::F32,
         };
-        let (_, value, mapper) = parameter.consume();
-        Param::from_mapped_value(ParamId::from(id), value, mapper)
+        arrays.insert(format!("{name}.{MEAN}"), floats(&moments.mean));
+        arrays.insert(format!("{name}.{SQUARE}"), floats(&moments.square));
+        let bytes = moments.steps.to_le_bytes().to_vec();
+        arrays.insert(format!("{name}.{STEPS}"), Array { shape: vec![], bytes, dtype: Dtype::U64 });
+    }
+    let path = directory.join(STATE);
+    let bytes =
+        safetensors::serialize(arrays.iter(), None).map_err(|e| WeightsError::new(&path, e))?;
+    fs::write(&path, bytes).map_err(|e| WeightsError::new(&path, e))
+}
+
+/// Reads what [`save_moments`] wrote for a training of `model`, to be on `device`.
+pub(crate) fn load_moments<M: Module>(
+    model: &M,
+    device: &Device,
+    directory: &Path,
+) -> Result<BTreeMap<String, Moments>, WeightsError> {
+    let path = directory.join(STATE);
+    let bytes = fs::read(&path).map_err(|e| WeightsError::new(&path, e))?;
+    let file = SafeTensors::deserialize(&bytes).map_err(|e| WeightsError::new(&path, e))?;
+    let load = Load { file, device, moments: BTreeMap::new(), error: None };
+    let Load { file, moments, error, .. } = visit_parameters(model, load);
+    if let Some(error) = error {
+        return Err(WeightsError::new(&path, error));
+    }
+    let (known, found) = (3 * moments.len(), file.len());
+    if known != found {
+        let reason = format!("it has {found} tensors, {known} of them for this model");
+        return Err(WeightsError::new(&path, reason));
+    }
+    Ok(moments)
+}
+
+struct Load<'a> {
+    file: SafeTensors<'a>,
+    device: &'a Device,
+    moments: BTreeMap<String, Moments>,
+    error: Option<String>,
+}
+
+impl Load<'_> {
+    /// `None` for a parameter that has never had a gradient.
+    fn moments(&self, name: &str, shape: Vec<usize>) -> Result<Option<Moments>, String> {
+        let names = [MEAN, SQUARE, STEPS].map(|kind| format!("{name}.{kind}"));
+        let found = names.each_ref().map(|name| self.file.tensor(name).ok());
+        let [mean, square, steps] = match found {
+            [None, None, None] => return Ok(None),
+            [Some(mean), Some(square), Some(steps)] => [mean, square, steps],
+            _ => return Err(format!("it lacks one of {}", names.join(", "))),
+        };
+        for (name, view) in names.iter().zip([&mean, &square]) {
+            if view.dtype() != Dtype::F32 || view.shape() != shape {
+                let (dtype, found) = (view.dtype(), view.shape());
+                return Err(format!("{name} is {dtype:?} {found:?}, not F32 {shape:?}"));
+            }
+        }
+        let numbers = |bytes: &[u8]| {
+            let values = bytes.as_chunks::<4>().0.iter().map(|b| f32::from_le_bytes(*b));
+            let data = TensorData::new(values.collect::<Vec<_>>(), shape.clone());
+            Numbers::Host(data).moved_to(self.device)
+        };
+        let steps = match (steps.dtype(), <[u8; 8]>::try_from(steps.data())) {
+            (Dtype::U64, Ok(bytes)) => u64::from_le_bytes(bytes),
+            _ => return Err(format!("{} is not one number of 64 bits", names[2])),
+        };
+        let (mean, square) = (numbers(mean.data()), numbers(square.data()));
+        Ok(Some(Moments { steps, mean, square, shape }))
+    }
+}
+
+impl VisitParameter for Load<'_> {
+    fn parameter<const D: usize>(&mut self, path: &str, parameter: &Param<Tensor<D>>) {
+        match self.moments(path, parameter.dims().to_vec()) {
+            Ok(Some(moments)) => drop(self.moments.insert(path.to_owned(), moments)),
+            Ok(None) => {}
+            Err(error) => drop(self.error.get_or_insert(error)),
+        }
     }
 }

@@ -46,7 +46,7 @@ fn learner() -> Learner<Net> {
 
 fn advance(learner: &mut Learner<Net>, steps: std::ops::RangeInclusive<u64>) {
     for step in steps {
-        learner.step(step, step, Net::losses).unwrap();
+        learner.step(step, step, 32, |net, device, _| net.losses(device)).unwrap();
     }
 }
 
@@ -92,7 +92,7 @@ fn the_first_bad_tensor_is_named_and_the_model_stays() {
     let mut learner = learner();
     let before = bytes(&learner);
     let error = learner
-        .step(7, 0, |net, device| {
+        .step(7, 0, 32, |net, device, _| {
             // Finite, with an infinite gradient at 0.
             let zero = net.linear.weight.val().mul_scalar(0.0);
             let loss = net.losses(device);
@@ -116,11 +116,11 @@ fn a_model_without_parameters_is_stepped_saved_and_loaded() {
     let config = OptimizerConfig::default();
     let new = || Learner::new(&Device::flex(), 1, &config, |_| Nothing { width: 3 });
     let mut learner = new();
-    let loss = |model: &Nothing, device: &Device| Losses {
+    let loss = |model: &Nothing, device: &Device, _| Losses {
         total: Tensor::<1>::ones([model.width], device).sum(),
         parts: vec![],
     };
-    assert_eq!(learner.step(1, 0, loss).unwrap(), [("loss".to_owned(), 3.0)]);
+    assert_eq!(learner.step(1, 0, 5, loss).unwrap(), [("loss".to_owned(), 3.0)]);
     let directory = tempfile::tempdir().unwrap();
     learner.save(directory.path()).unwrap();
     new().load(directory.path()).unwrap();
@@ -130,7 +130,7 @@ fn a_model_without_parameters_is_stepped_saved_and_loaded() {
 fn a_weight_that_the_last_step_spoilt_is_not_saved() {
     let config = OptimizerConfig { learning_rate: f64::INFINITY, ..OptimizerConfig::default() };
     let mut learner = Learner::new(&Device::flex(), 5, &config, Net::new);
-    learner.step(4, 0, Net::losses).unwrap();
+    learner.step(4, 0, 32, |net, device, _| net.losses(device)).unwrap();
     let directory = tempfile::tempdir().unwrap();
     let error = learner.save(directory.path()).unwrap_err().to_string();
     assert!(error.contains("weight is not finite at step 4"), "{error}");

@@ -1,5 +1,7 @@
 //! Batches of training sequences from windows of encoded rollouts.
 
+use std::ops::Range;
+
 use burn::tensor::Device;
 use ndarray::{Array1, Array3, Axis, Zip, s};
 use rl755_data::{DatasetError, WindowSampler, Windows};
@@ -49,25 +51,35 @@ impl Batches {
         Ok(Sequences { latents, windows })
     }
 
-    /// The tensors of `sequences`.
-    pub(crate) fn tensors(&self, sequences: &Sequences, device: &Device) -> SequenceBatch {
+    /// The tensors of those of `sequences` that are in `part`.
+    pub(crate) fn tensors(
+        &self,
+        sequences: &Sequences,
+        part: Range<usize>,
+        device: &Device,
+    ) -> SequenceBatch {
         let Sequences { latents, windows } = sequences;
-        let seen = latents.slice(s![.., ..-1, ..]);
-        let mut targets = latents.slice(s![.., 1.., ..]).to_owned();
+        let seen = latents.slice(s![part.clone(), ..-1, ..]);
+        let mut targets = latents.slice(s![part.clone(), 1.., ..]).to_owned();
         if self.difference_targets {
             targets -= &seen;
         }
         SequenceBatch {
             latents: tensor(&seen.to_owned(), device),
-            actions: tensor(&windows.actions.slice(s![.., ..-1, ..]).to_owned(), device),
+            actions: tensor(&windows.actions.slice(s![part.clone(), ..-1, ..]).to_owned(), device),
             targets: tensor(&targets, device),
-            rewards: tensor(&windows.rewards.slice(s![.., ..-1]).to_owned(), device),
-            terminals: tensor(&windows.terminals.slice(s![.., ..-1]).to_owned(), device),
+            rewards: tensor(&windows.rewards.slice(s![part.clone(), ..-1]).to_owned(), device),
+            terminals: tensor(&windows.terminals.slice(s![part, ..-1]).to_owned(), device),
         }
     }
 }
 
 impl Sequences {
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.latents.len_of(Axis(0))
+    }
+
     /// The mean squared difference between consecutive latents, `[latent]`.
     pub(crate) fn squared_changes(&self) -> Array1<f64> {
         let changes = &self.latents.slice(s![.., 1.., ..]) - &self.latents.slice(s![.., ..-1, ..]);

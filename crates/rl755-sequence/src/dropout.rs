@@ -1,61 +1,25 @@
 //! Dropout (Srivastava et al. 2014) that is the same on every device.
 
-use burn::tensor::{Device, Distribution, Tensor, TensorData};
-use pulp::{Arch, NullaryFnOnce};
+use burn::tensor::{Tensor, TensorData};
+use rl755_nn::dropout_mask;
 
 /// Sets a random share `rate` of `x` to 0 and scales up the rest, in training, which is where the
 /// device has gradients.
 ///
-/// What is dropped derives from the random stream of [`rl755_nn::seeded`].
+/// What is dropped derives from the stream of the examples along the first dimension
+/// ([`rl755_nn::with_examples`]).
 pub(crate) fn dropout<const D: usize>(x: Tensor<D>, rate: f64) -> Tensor<D> {
     if rate == 0.0 || !x.device().is_autodiff() {
         return x;
     }
-    let mut mask = vec![0.0; x.shape().num_elements()];
-    Arch::new().dispatch(Mask { mask: &mut mask, rate, seeds: draw_seeds() });
+    let mask = dropout_mask(&x.shape(), rate);
     let mask = Tensor::from_data(TensorData::new(mask, x.dims()), &x.device());
     x * mask
 }
 
-/// Two words from the CPU's stream, 24 random bits each.
-fn draw_seeds() -> [u32; 2] {
-    let drawn = Tensor::<1>::random([2], Distribution::Uniform(0.0, 1.0), &Device::flex());
-    let word = |index: usize| drawn.clone().narrow(0, index, 1).into_scalar::<f32>();
-    [word(0), word(1)].map(|unit| (unit * (1 << 24) as f32) as u32)
-}
-
-/// Fills a mask with 0 and 1 / (1 - rate), compiled for each set of vector instructions.
-struct Mask<'a> {
-    mask: &'a mut [f32],
-    rate: f64,
-    seeds: [u32; 2],
-}
-
-impl NullaryFnOnce for Mask<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
-        let threshold = (self.rate * f64::from(u32::MAX)) as u32;
-        let kept = (1.0 / (1.0 - self.rate)) as f32;
-        let [first, second] = self.seeds.map(mix);
-        for (index, value) in self.mask.iter_mut().enumerate() {
-            let random = mix(mix((index as u32).wrapping_add(first)) ^ second);
-            *value = if random < threshold { 0.0 } else { kept };
-        }
-    }
-}
-
-/// A permutation of the 32-bit words without visible pattern (Wellons 2018, "lowbias32").
-#[inline(always)]
-fn mix(word: u32) -> u32 {
-    let word = (word ^ (word >> 16)).wrapping_mul(0x7feb_352d);
-    let word = (word ^ (word >> 15)).wrapping_mul(0x846c_a68b);
-    word ^ (word >> 16)
-}
-
 #[cfg(test)]
 mod tests {
+    use burn::tensor::Device;
     use rl755_nn::seeded;
 
     use super::*;

@@ -1,6 +1,6 @@
 //! Training a sequence model in a run directory.
 
-use std::{path::Path, sync::Arc};
+use std::{ops::Range, path::Path, sync::Arc};
 
 use burn::tensor::Device;
 use rl755_data::{
@@ -227,9 +227,11 @@ impl<N: SequenceNetwork> Trainee for SequenceTrainee<'_, N> {
     fn step(&mut self, step: u64) -> Result<Vec<(String, f64)>, TrainingError> {
         let sequences = self.sequences.get(step - 1).map_err(TrainingError::trainee)?;
         let batches = &self.batches;
-        let losses =
-            |network: &N, device: &Device| network.losses(&batches.tensors(&sequences, device));
-        self.learner.step(step, derive_seed(self.seed, "step", step), losses)
+        let losses = |network: &N, device: &Device, part: Range<usize>| {
+            network.losses(&batches.tensors(&sequences, part, device))
+        };
+        let seed = derive_seed(self.seed, "step", step);
+        self.learner.step(step, seed, sequences.len(), losses)
     }
 
     fn save(&self, directory: &Path) -> Result<(), TrainingError> {

@@ -29,7 +29,8 @@ impl Validation {
         let mut changes: Option<Array1<f64>> = None;
         for step in 0..self.count {
             let sequences = self.batches.sequences(step)?;
-            let losses = network.losses(&self.batches.tensors(&sequences, device));
+            let losses =
+                network.losses(&self.batches.tensors(&sequences, 0..sequences.len(), device));
             loss += f64::from(losses.total.into_scalar::<f32>()) / self.count as f64;
             let more = sequences.squared_changes() / self.count as f64;
             changes = Some(changes.map_or_else(|| more.clone(), |sum| sum + &more));

@@ -3,7 +3,7 @@
 use burn::tensor::{Device, Distribution, Tensor};
 use rl755_encoder::{EncoderModel, EncoderRegistry, Vae64, Vae64Config, Vae96, Vae96Config};
 use rl755_env::Space;
-use rl755_nn::{num_parameters, seeded};
+use rl755_nn::{num_parameters, seeded, standard_normal};
 
 fn image(size: usize) -> Space {
     Space::Image { height: size, width: size, channels: 3 }
@@ -44,7 +44,7 @@ fn check<M: EncoderModel>(config: &M::Config, space: &Space, beta: f64, floor: f
     let losses: std::collections::BTreeMap<_, _> = losses.into_iter().collect();
     let latents = model.represent(x.clone());
     let (mean, std_dev) = (latents.mean, latents.std_dev.unwrap());
-    let noise = seeded(&device, 2, || mean.random_like(Distribution::Normal(0.0, 1.0)));
+    let noise = seeded(&device, 2, || standard_normal(mean.shape(), &device));
     let z = mean.clone() + std_dev.clone() * noise;
     let reconstruction = rows(model.reconstruct(z).unwrap());
     let errors = rows(x)

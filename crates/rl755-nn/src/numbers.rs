@@ -1,0 +1,136 @@
+//! A parameter's worth of numbers, kept where they are worked with.
+
+use burn::tensor::{DType, Device, Tensor, TensorData};
+use rayon::prelude::*;
+
+/// Numbers that a thread works on at a time. Sums are taken within these parts and then over them,
+/// so that they do not depend on the number of threads.
+pub(crate) const PART: usize = 1 << 14;
+
+/// Numbers shaped like a parameter: plain slices on `flex`, tensors elsewhere.
+#[derive(Clone, Debug)]
+pub(crate) enum Numbers {
+    /// In memory.
+    Host(TensorData),
+    /// On another device, without its shape.
+    Device(Tensor<1>),
+}
+
+impl Numbers {
+    /// Those of `tensor`, without its graph, in 32 bits.
+    pub(crate) fn of<const D: usize>(tensor: Tensor<D>) -> Self {
+        let tensor = tensor.inner();
+        if tensor.device() == Device::flex() {
+            return Self::Host(tensor.into_data_as::<f32>());
+        }
+        Self::Device(tensor.cast(DType::F32).reshape([-1]))
+    }
+
+    /// As many zeros, in the same place.
+    pub(crate) fn zeros_like(&self) -> Self {
+        match self {
+            Self::Host(data) => Self::Host(TensorData::zeros::<f32, _>(data.shape().clone())),
+            Self::Device(tensor) => Self::Device(tensor.zeros_like()),
+        }
+    }
+
+    /// As a tensor of that shape, without gradients, on the device that they are on.
+    pub(crate) fn into_tensor<const D: usize>(self, shape: [usize; D]) -> Tensor<D> {
+        match self {
+            Self::Host(data) => Tensor::from_data(data, (&Device::flex(), DType::F32)),
+            Self::Device(tensor) => tensor.reshape(shape),
+        }
+    }
+
+    /// In memory, row-major.
+    pub(crate) fn values(&self) -> Vec<f32> {
+        match self {
+            Self::Host(data) => slice(data).to_vec(),
+            Self::Device(tensor) => {
+                let data = tensor.clone().into_data_as::<f32>();
+                slice(&data).to_vec()
+            }
+        }
+    }
+
+    /// Brings them to `device`.
+    pub(crate) fn moved_to(self, device: &Device) -> Self {
+        let flex = *device == Device::flex();
+        match self {
+            Self::Host(data) if flex => Self::Host(data),
+            Self::Host(data) => {
+                let count = data.num_elements();
+                let (bytes, _, dtype) = data.into_parts();
+                let data = TensorData::from_bytes(bytes, [count], dtype);
+                Self::Device(Tensor::from_data(data, (device, DType::F32)))
+            }
+            Self::Device(tensor) if flex => Self::Host(tensor.into_data_as::<f32>()),
+            Self::Device(tensor) => Self::Device(tensor.to_device(device)),
+        }
+    }
+
+    /// The sum of the squares.
+    pub(crate) fn sum_of_squares(&self) -> f64 {
+        match self {
+            Self::Host(data) => {
+                let parts = slice(data).par_chunks(PART).map(sum_of_squares);
+                parts.collect::<Vec<_>>().into_iter().sum()
+            }
+            Self::Device(tensor) => f64::from(tensor.clone().square().sum().into_scalar::<f32>()),
+        }
+    }
+
+    /// Adds `other`, which is in the same place.
+    pub(crate) fn add(&mut self, other: Self) {
+        match (&mut *self, other) {
+            (Self::Host(to), Self::Host(from)) => {
+                let to = slice_mut(to).par_chunks_mut(PART);
+                to.zip(slice(&from).par_chunks(PART)).for_each(|(to, from)| {
+                    to.iter_mut().zip(from).for_each(|(to, from)| *to += from);
+                });
+            }
+            (Self::Device(to), Self::Device(from)) => *to = to.clone() + from,
+            _ => unreachable!("numbers of one parameter are in one place"),
+        }
+    }
+
+    /// Goes the share `share` of the way to `target`, which is in the same place.
+    pub(crate) fn approach(&mut self, target: &Self, share: f64) {
+        match (&mut *self, target) {
+            (Self::Host(to), Self::Host(from)) => {
+                let share = share as f32;
+                let to = slice_mut(to).par_chunks_mut(PART);
+                to.zip(slice(from).par_chunks(PART)).for_each(|(to, from)| {
+                    to.iter_mut().zip(from).for_each(|(to, from)| *to += share * (from - *to));
+                });
+            }
+            (Self::Device(to), Self::Device(from)) => {
+                *to = to.clone() + (from.clone() - to.clone()) * share;
+            }
+            _ => unreachable!("numbers of one parameter are in one place"),
+        }
+    }
+}
+
+pub(crate) fn slice(data: &TensorData) -> &[f32] {
+    data.as_slice().expect("numbers of 32 bits")
+}
+
+pub(crate) fn slice_mut(data: &mut TensorData) -> &mut [f32] {
+    data.as_mut_slice().expect("numbers of 32 bits")
+}
+
+/// In 16 sums side by side, each of few enough numbers for 32 bits to be good.
+fn sum_of_squares(values: &[f32]) -> f64 {
+    let mut total = 0.0;
+    for block in values.chunks(1024) {
+        let mut sums = [0.0f32; 16];
+        let (whole, rest) = block.as_chunks::<16>();
+        for values in whole {
+            sums.iter_mut().zip(values).for_each(|(sum, value)| *sum += value * value);
+        }
+        let rest: f32 = rest.iter().map(|value| value * value).sum();
+        total += sums.iter().map(|sum| f64::from(*sum)).sum::<f64>() + f64::from(rest);
+    }
+    total
+}
