@@ -16,8 +16,8 @@ use crate::{
 
 /// Make golden data again, by the committed scripts that made it from the peers in Python
 ///
-/// Needs `cargo xtask setup --python`, and `--tensorflow` for what TensorFlow writes. See with `git
-/// diff` what changed.
+/// Needs `cargo xtask setup --python`, `--tensorflow` for what TensorFlow writes, and `--pytorch`
+/// for what PyTorch gives. See with `git diff` what changed.
 #[derive(clap::Args)]
 pub(crate) struct Golden {
     /// The script's name without .py [default: all]
@@ -60,9 +60,14 @@ fn generators() -> anyhow::Result<Vec<PathBuf>> {
     Ok(generators)
 }
 
-/// Where a generator runs: one called `…_by_tensorflow.py` needs TensorFlow.
+/// Where a generator runs: one called `…_by_tensorflow.py` needs TensorFlow, `…_by_pytorch.py`
+/// PyTorch.
 fn environment(generator: &Path) -> PythonEnvironment {
-    if stem(generator).ends_with("_by_tensorflow") { python::TENSORFLOW } else { python::GYMNASIUM }
+    match stem(generator) {
+        name if name.ends_with("_by_tensorflow") => python::TENSORFLOW,
+        name if name.ends_with("_by_pytorch") => python::PYTORCH,
+        _ => python::GYMNASIUM,
+    }
 }
 
 fn stem(path: &Path) -> String {
@@ -76,7 +81,7 @@ mod tests {
     #[test]
     fn committed_generators_are_found() {
         let names: Vec<String> = generators().unwrap().iter().map(|path| stem(path)).collect();
-        for name in ["cartpole", "rollouts_by_tensorflow"] {
+        for name in ["cartpole", "rollouts_by_tensorflow", "vae_by_pytorch"] {
             assert!(names.contains(&name.to_owned()), "{names:?}");
         }
     }

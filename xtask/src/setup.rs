@@ -30,6 +30,9 @@ pub(crate) struct Setup {
     /// TensorFlow, to read our TFRecords with (1.5 GB)
     #[arg(long)]
     tensorflow: bool,
+    /// PyTorch, to compare layers with and `cargo xtask bench models` (5 GB)
+    #[arg(long)]
+    pytorch: bool,
     /// LibTorch 2.9 for the CPU, for `cargo xtask test-tch` and `--device tch` (a download of 0.9
     /// GB; Linux on x86-64)
     #[arg(long)]
@@ -44,6 +47,9 @@ impl Setup {
         }
         if self.tensorflow {
             python::TENSORFLOW.install()?;
+        }
+        if self.pytorch {
+            python::PYTORCH.install()?;
         }
         if self.libtorch {
             unpack_libtorch()?;

@@ -29,6 +29,8 @@ mod load;
 mod matrix_product;
 mod model;
 mod model_config;
+#[cfg(test)]
+mod parity;
 mod picture;
 mod registry;
 mod resize;
