@@ -38,8 +38,9 @@ impl VaeTraining {
 impl Job for VaeTraining {
     fn work(&mut self) -> Outcome<u64> {
         self.step += 1;
-        let frames = self.frames.clone();
-        self.learner.step(self.step, self.step, |model, _| model.losses(frames))?;
+        let frames = &self.frames;
+        let loss = |model: &Vae64, _: &Device, _| model.losses(frames.clone());
+        self.learner.step(self.step, self.step, FRAMES, loss)?;
         Ok(FRAMES as u64)
     }
 }
@@ -77,7 +78,8 @@ impl<N: SequenceNetwork> Job for SequenceTraining<N> {
     fn work(&mut self) -> Outcome<u64> {
         self.step += 1;
         let batch = &self.batch;
-        self.learner.step(self.step, self.step, |network, _| network.losses(batch))?;
+        let loss = |network: &N, _: &Device, _| network.losses(batch);
+        self.learner.step(self.step, self.step, SEQUENCES, loss)?;
         Ok((SEQUENCES * SIZES.sequence_length) as u64)
     }
 }
