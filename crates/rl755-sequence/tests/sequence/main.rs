@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "test code outside of #[test] functions, too")]
 
 mod dreaming;
+mod parity;
 mod registry;
 mod synthetic;
 mod training;
