@@ -4,6 +4,12 @@
 //! burn's own operations. A kernel is an [`Operation`], a forward and a backward pass over plain
 //! slices; [`apply`] makes it part of burn's graph.
 
+mod convolution;
+mod matrix_product;
 mod operation;
+#[cfg(test)]
+mod testing;
 
+pub use convolution::{Activation, ConvOptions, conv_transpose2d, conv2d};
+pub use matrix_product::{Matrix, Store, multiply, par_multiply};
 pub use operation::{Operation, View, apply, runs_here};
