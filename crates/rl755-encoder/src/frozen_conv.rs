@@ -1,4 +1,4 @@
-//! The encoders of the convolutional VAEs without tensors, for the CPU.
+//! The convolutional encoders without tensors, for the CPU.
 //!
 //! Frames stay `[height, width, channel]`. Each convolution gathers what its kernel sees at every
 //! place into a row (im2col) and is then one matrix product for several frames at once. This is
@@ -12,11 +12,14 @@ use burn::{
     tensor::Tensor,
 };
 
+use serde::{Deserialize, Serialize};
+
 use crate::{CpuEncoder, matrix_product::multiply};
 
 /// How a network gives the standard deviation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Spread {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Spread {
     /// As ln σ².
     LogVariance,
     /// σ = ln(1 + eˣ).
@@ -63,14 +66,15 @@ impl ConvWeights {
 /// One convolution at the size it is used at.
 struct Layer {
     weights: ConvWeights,
-    size_in: usize,
-    size_out: usize,
+    /// Height and width.
+    size_in: [usize; 2],
+    size_out: [usize; 2],
 }
 
 impl Layer {
     /// Places of one frame's output.
     fn places(&self) -> usize {
-        self.size_out * self.size_out
+        self.size_out[0] * self.size_out[1]
     }
 
     /// What the kernel sees at one place.
@@ -80,7 +84,8 @@ impl Layer {
 
     /// Values of one frame's input and output.
     fn widths(&self) -> (usize, usize) {
-        (self.size_in * self.size_in * self.weights.from, self.places() * self.weights.to)
+        let [height, width] = self.size_in;
+        (height * width * self.weights.from, self.places() * self.weights.to)
     }
 
     /// Gathers one frame's patches, `[places, depth]`.
@@ -88,9 +93,9 @@ impl Layer {
         let ConvWeights { from, kernel, stride, .. } = self.weights;
         let run = kernel * from;
         for (place, patch) in patches.chunks_exact_mut(self.depth()).enumerate() {
-            let (y, x) = (place / self.size_out * stride, place % self.size_out * stride);
+            let [y, x] = [place / self.size_out[1], place % self.size_out[1]].map(|at| at * stride);
             for (row, to) in patch.chunks_exact_mut(run).enumerate() {
-                let begin = ((y + row) * self.size_in + x) * from;
+                let begin = ((y + row) * self.size_in[1] + x) * from;
                 to.copy_from_slice(&frame[begin..begin + run]);
             }
         }
@@ -119,15 +124,16 @@ impl Layer {
     }
 }
 
-/// The encoder of a convolutional VAE.
+/// A convolutional encoder: convolutions with ReLU, then a linear layer.
 pub(crate) struct FrozenVae {
     layers: Vec<Layer>,
-    /// Means, then raw spreads: `[features, 2 · latent]`.
+    /// Means, then raw spreads if there are any: `[features, latent]` or `[features, 2 · latent]`.
     head: Vec<f32>,
-    /// `[2 · latent]`.
+    /// As many as `head` has columns.
     head_bias: Vec<f32>,
     latent: usize,
-    spread: Spread,
+    /// `None` for deterministic encoders.
+    spread: Option<Spread>,
 }
 
 impl FrozenVae {
@@ -139,22 +145,42 @@ impl FrozenVae {
         raw_spread: &Linear,
         spread: Spread,
     ) -> Self {
-        let (mut size_in, mut from) = (size, channels);
+        let mut frozen =
+            Self::channels_last([size, size, channels], convs, &[mean, raw_spread], Some(spread));
+        let last = &frozen.layers[frozen.layers.len() - 1];
+        let ([height, width], from) = (last.size_out, last.weights.to);
+        // burn flattens [from, y, x]; here the channel comes last.
+        let (head, columns) = (std::mem::take(&mut frozen.head), frozen.head_bias.len());
+        for place in 0..height * width {
+            for channel in 0..from {
+                let row = channel * height * width + place;
+                frozen.head.extend(&head[row * columns..][..columns]);
+            }
+        }
+        frozen
+    }
+
+    /// For frames of that height, width and channels, with heads that take features `[y, x, channel]`:
+    /// the mean, and the raw spread where there is one.
+    pub(crate) fn channels_last(
+        [height, width, channels]: [usize; 3],
+        convs: Vec<ConvWeights>,
+        heads: &[&Linear],
+        spread: Option<Spread>,
+    ) -> Self {
+        assert_eq!(heads.len(), 1 + usize::from(spread.is_some()), "a head for mean and spread");
+        let (mut size_in, mut from) = ([height, width], channels);
         let layers = convs.into_iter().map(|weights| {
             assert_eq!(weights.from, from, "each layer takes what the one before gives");
-            let size_out = (size_in - weights.kernel) / weights.stride + 1;
+            let size_out = size_in.map(|side| (side - weights.kernel) / weights.stride + 1);
             let layer = Layer { size_in, size_out, weights };
             (size_in, from) = (size_out, layer.weights.to);
             layer
         });
         let layers: Vec<Layer> = layers.collect();
-        let latent = mean.weight.dims()[1];
-        let joined = Tensor::cat(vec![mean.weight.val(), raw_spread.weight.val()], 1);
-        // burn flattens [from, y, x]; here the channel comes last.
-        let joined: Tensor<4> = joined.reshape([from, size_in, size_in, 2 * latent]);
-        let head = values(joined.permute([1, 2, 0, 3]));
-        let mut head_bias = bias(mean.bias.as_ref(), latent);
-        head_bias.extend(bias(raw_spread.bias.as_ref(), latent));
+        let latent = heads[0].weight.dims()[1];
+        let head = values(Tensor::cat(heads.iter().map(|h| h.weight.val()).collect(), 1));
+        let head_bias = heads.iter().flat_map(|head| bias(head.bias.as_ref(), latent)).collect();
         Self { layers, head, head_bias, latent, spread }
     }
 }
@@ -179,7 +205,8 @@ impl CpuEncoder for FrozenVae {
                 layer.forward(first.take().unwrap_or(input), patches, output);
                 std::mem::swap(input, output);
             }
-            let (features, columns) = (self.head.len() / self.head_bias.len(), 2 * self.latent);
+            let columns = self.head_bias.len();
+            let features = self.head.len() / columns;
             let rows = input.len() / features;
             output.resize(rows * columns, 0.0);
             multiply([rows, features, columns], input, &self.head, output);
@@ -189,17 +216,17 @@ impl CpuEncoder for FrozenVae {
             for (to, row) in mean.chunks_exact_mut(self.latent).zip(output.chunks_exact(columns)) {
                 to.copy_from_slice(&row[..self.latent]);
             }
-            let Some(std_dev) = std_dev else { return };
+            let (Some(std_dev), Some(spread)) = (std_dev, self.spread) else { return };
             for (to, row) in std_dev.chunks_exact_mut(self.latent).zip(output.chunks_exact(columns))
             {
                 let raw = &row[self.latent..];
-                to.iter_mut().zip(raw).for_each(|(to, &raw)| *to = self.spread.std_dev(raw));
+                to.iter_mut().zip(raw).for_each(|(to, &raw)| *to = spread.std_dev(raw));
             }
         });
     }
 
     fn is_stochastic(&self) -> bool {
-        true
+        self.spread.is_some()
     }
 }
 

@@ -25,7 +25,7 @@ pub(crate) const fn kernel(size: usize, stride: usize) -> Kernel {
 }
 
 /// Uniform in ±√(6 / (inputs + outputs)).
-fn glorot<const D: usize>(
+pub(crate) fn glorot<const D: usize>(
     shape: [usize; D],
     inputs: usize,
     outputs: usize,
@@ -35,7 +35,7 @@ fn glorot<const D: usize>(
     initializer.init_with(shape, Some(inputs), Some(outputs), device)
 }
 
-fn zeros(size: usize, device: &Device) -> Option<Param<Tensor<1>>> {
+pub(crate) fn zeros(size: usize, device: &Device) -> Option<Param<Tensor<1>>> {
     Some(Initializer::Zeros.init([size], device))
 }
 

@@ -14,12 +14,16 @@
 //! assert!(error.to_string().contains("did you mean `vae-64`?"));
 //! ```
 
+mod autoencoder;
 mod batches;
 mod context;
+mod conv_settings;
+mod conv_stack;
 mod conv_vae;
 mod encode;
 mod encoder;
 mod error;
+mod frame_vae;
 mod frames;
 mod frozen_conv;
 mod identity;
@@ -40,15 +44,21 @@ mod trained;
 mod training;
 mod vae;
 mod validation;
+mod variational;
 
+pub use autoencoder::Autoencoder;
 pub use context::StageContext;
+pub use conv_settings::ConvSettings;
 pub use encode::{EncodeConfig, encode};
 pub use encoder::{ObservationEncoder, Representation};
 pub use error::EncoderError;
+pub use frame_vae::{FrameVae, FrameVaeConfig};
 pub use frames::{flatten_frames, frames};
+pub use frozen_conv::Spread;
 pub use identity::{Identity, IdentityConfig};
 pub use model::{CpuEncoder, EncoderModel, Latents};
 pub use registry::EncoderRegistry;
 pub use run::{encoder_checkpoint, encoder_identity};
 pub use train_config::TrainEncoderConfig;
 pub use vae::{Vae, Vae64, Vae64Config, Vae96, Vae96Config, VaeConfig};
+pub use variational::VariationalSettings;

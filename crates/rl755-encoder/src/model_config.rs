@@ -7,7 +7,17 @@ pub(crate) fn parse<M: EncoderModel>(value: &serde_json::Value) -> Result<M::Con
     if value.is_null() {
         return Ok(M::Config::default());
     }
-    serde_json::from_value(value.clone()).map_err(|e| bad::<M>(&e))
+    let config = serde_json::from_value(value.clone()).map_err(|e| bad::<M>(&e))?;
+    // Configs of several parts (`serde(flatten)`) cannot refuse unknown fields themselves.
+    let known = resolved::<M>(&config)?;
+    if let (Some(given), Some(known)) = (value.as_object(), known.as_object())
+        && let Some(unknown) = given.keys().find(|field| !known.contains_key(*field))
+    {
+        let known = known.keys().map(|field| format!("`{field}`")).collect::<Vec<_>>().join(", ");
+        let reason = format!("unknown field `{unknown}`, expected one of {known}");
+        return Err(EncoderError::Config { encoder: M::NAME.to_owned(), reason });
+    }
+    Ok(config)
 }
 
 /// `config` with every field.

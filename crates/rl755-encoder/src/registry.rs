@@ -7,8 +7,8 @@ use rl755_env::Space;
 use rl755_run::{Outcome, UnknownName};
 
 use crate::{
-    EncoderError, EncoderModel, Identity, ObservationEncoder, StageContext, TrainEncoderConfig,
-    Vae64, Vae96,
+    Autoencoder, EncoderError, EncoderModel, FrameVae, Identity, ObservationEncoder, StageContext,
+    TrainEncoderConfig, Vae64, Vae96,
     load::{load, untrained},
     model_config,
     run::EncoderRun,
@@ -20,7 +20,7 @@ use crate::{
 /// ```
 /// use rl755_encoder::EncoderRegistry;
 /// let registry = EncoderRegistry::with_builtin();
-/// assert_eq!(registry.names(), ["identity", "vae-64", "vae-96"]);
+/// assert_eq!(registry.names(), ["autoencoder", "identity", "vae", "vae-64", "vae-96"]);
 /// // A crate with an encoder of its own adds it by type: registry.add::<SlotVae>();
 /// ```
 pub struct EncoderRegistry {
@@ -43,10 +43,11 @@ impl EncoderRegistry {
         Self { entries: BTreeMap::new() }
     }
 
-    /// The encoders of this crate: `identity`, `vae-64`, `vae-96`.
+    /// The encoders of this crate.
     pub fn with_builtin() -> Self {
         let mut registry = Self::empty();
-        registry.add::<Identity>().add::<Vae64>().add::<Vae96>();
+        registry.add::<Autoencoder>().add::<Identity>();
+        registry.add::<FrameVae>().add::<Vae64>().add::<Vae96>();
         registry
     }
 

@@ -2,8 +2,9 @@
 
 use burn::tensor::{Device, Tensor, TensorData};
 use rl755_encoder::{
-    EncoderModel, EncoderRegistry, ObservationEncoder, Representation, Vae64, Vae64Config, Vae96,
-    Vae96Config,
+    Autoencoder, ConvSettings, EncoderModel, EncoderRegistry, FrameVae, FrameVaeConfig,
+    ObservationEncoder, Representation, Spread, Vae64, Vae64Config, Vae96, Vae96Config,
+    VariationalSettings,
 };
 use rl755_env::{ObservationBuffer, ObservationRef, Space};
 use rl755_nn::seeded;
@@ -40,7 +41,7 @@ fn check_rows(encoder: &dyn ObservationEncoder, frames: &[u8]) {
 #[test]
 fn rows_do_not_depend_on_their_batch_or_on_threads() {
     let place = Place::with_frames(8);
-    for model in ["vae-64", "vae-96"] {
+    for model in ["vae-64", "vae-96", "vae", "autoencoder"] {
         let run = place.train(&place.narrow(model, 2), model);
         let registry = EncoderRegistry::with_builtin();
         let encoder = registry.load(&run, None, &Device::flex()).unwrap();
@@ -49,9 +50,9 @@ fn rows_do_not_depend_on_their_batch_or_on_threads() {
 }
 
 /// Full-size networks: the one without tensors gives what burn gives.
-fn check_cpu<M: EncoderModel>(config: &M::Config, size: usize) {
+fn check_cpu<M: EncoderModel>(config: &M::Config, height: usize, width: usize) {
     let device = Device::flex();
-    let space = Space::Image { height: size, width: size, channels: 3 };
+    let space = Space::Image { height, width, channels: 3 };
     let count = 9;
     let mut random = Random::new(6);
     let rows: Vec<f32> = (0..count * space.width()).map(|_| random.unit() as f32).collect();
@@ -63,8 +64,12 @@ fn check_cpu<M: EncoderModel>(config: &M::Config, size: usize) {
     });
     let latent = model.latent_size();
     let (mut mean, mut std_dev) = (vec![0.0; count * latent], vec![0.0; count * latent]);
-    model.on_cpu().unwrap().encode(&rows, &mut mean, Some(&mut std_dev));
-    for (found, expected) in [(mean, latents.mean), (std_dev, latents.std_dev.unwrap())] {
+    let cpu = model.on_cpu().unwrap();
+    assert_eq!(cpu.is_stochastic(), latents.std_dev.is_some());
+    cpu.encode(&rows, &mut mean, cpu.is_stochastic().then_some(&mut std_dev));
+    let means = (mean, latents.mean);
+    let pairs = std::iter::once(means).chain(latents.std_dev.map(|expected| (std_dev, expected)));
+    for (found, expected) in pairs {
         let expected: Vec<f32> = expected.into_data().try_into_vec().unwrap();
         let spread = expected.iter().fold(0.0f32, |most, v| most.max(v.abs()));
         assert!(spread > 0.1, "a trivial test");
@@ -76,8 +81,22 @@ fn check_cpu<M: EncoderModel>(config: &M::Config, size: usize) {
 
 #[test]
 fn the_encoder_without_tensors_agrees_with_the_model() {
-    check_cpu::<Vae64>(&Vae64Config::default(), 64);
-    check_cpu::<Vae96>(&Vae96Config::default(), 96);
+    check_cpu::<Vae64>(&Vae64Config::default(), 64, 64);
+    check_cpu::<Vae96>(&Vae96Config::default(), 96, 96);
+    check_cpu::<Autoencoder>(&ConvSettings::default(), 60, 45);
+    let kernels = ConvSettings {
+        channels: Some(vec![8, 16, 24]),
+        kernel_sizes: vec![5, 3, 4],
+        strides: vec![3, 1, 2],
+        ..ConvSettings::default()
+    };
+    for std_dev in [Spread::LogVariance, Spread::Softplus] {
+        let config = FrameVaeConfig {
+            convolutions: kernels.clone(),
+            variational: VariationalSettings { std_dev, ..Default::default() },
+        };
+        check_cpu::<FrameVae>(&config, 33, 70);
+    }
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "test code outside of #[test] functions, too")]
 
+mod any_size;
 mod checkpoint;
 mod custom;
 mod encode;

@@ -115,9 +115,10 @@ impl Place {
         }
     }
 
-    /// The same for a narrow `vae-64` or `vae-96`.
+    /// The same for a narrow convolutional encoder.
     pub(crate) fn narrow(&self, model: &str, train_steps: u64) -> TrainEncoderConfig {
-        let model_config = serde_json::json!({ "latent_size": 3, "channels": [4, 4, 6, 5] });
+        let channels = if model.starts_with("vae-") { vec![4, 4, 6, 5] } else { vec![4, 6] };
+        let model_config = serde_json::json!({ "latent_size": 3, "channels": channels });
         TrainEncoderConfig { model_config, ..self.config(model, train_steps) }
     }
 

@@ -11,19 +11,20 @@ use crate::synthetic::{Place, train, weights};
 #[test]
 fn the_loss_falls_and_the_run_says_what_came_out() {
     let place = Place::with_frames(12);
-    for model in ["vae-64", "vae-96"] {
+    for model in ["vae-64", "vae-96", "vae", "autoencoder"] {
         let run = place.train(&place.narrow(model, 30), model);
         let text = fs::read_to_string(run.join("metrics.jsonl")).unwrap();
         let lines: Vec<serde_json::Value> =
             text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         let losses: Vec<f64> = lines.iter().filter_map(|l| l["loss"].as_f64()).collect();
         assert_eq!(losses.len(), 30);
-        for name in ["reconstruction", "kl", "gradient_norm"] {
+        for name in ["reconstruction", "gradient_norm"] {
             assert!(lines[0][name].is_number(), "{name}");
         }
+        assert_eq!(lines[0]["kl"].is_number(), model.starts_with("vae"));
         let manifest = RunDir::read(&run, "train-encoder").unwrap();
         assert_eq!(manifest.name, model);
-        assert!(manifest.results["parameters"].as_u64().unwrap() > 1000);
+        assert!(manifest.results["parameters"].as_u64().unwrap() > 500);
         let validated: Vec<f64> =
             lines.iter().filter_map(|l| l["validation_loss"].as_f64()).collect();
         assert_eq!(validated.len(), 15);
@@ -94,14 +95,16 @@ fn attempt(config: &TrainEncoderConfig, path: &std::path::Path) -> String {
 #[test]
 fn the_number_of_threads_does_not_change_the_run() {
     let place = Place::with_frames(8);
-    let config = place.narrow("vae-64", 3);
-    let runs = [1, 2, 3].map(|threads| {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        let run = pool.install(|| place.train(&config, &format!("run-{threads}")));
-        let metrics = fs::read(run.join("metrics.jsonl")).unwrap();
-        (weights(&run, 2), metrics)
-    });
-    assert!(runs[0] == runs[1] && runs[0] == runs[2]);
+    for model in ["vae-64", "vae", "autoencoder"] {
+        let config = place.narrow(model, 3);
+        let runs = [1, 2, 3].map(|threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let run = pool.install(|| place.train(&config, &format!("{model}-{threads}")));
+            let metrics = fs::read(run.join("metrics.jsonl")).unwrap();
+            (weights(&run, 2), metrics)
+        });
+        assert!(runs[0] == runs[1] && runs[0] == runs[2], "{model}");
+    }
 }
 
 #[test]

@@ -1,0 +1,131 @@
+//! Convolutions and transposed convolutions for frames of any size.
+
+use burn::{
+    module::Module,
+    nn::{
+        Linear,
+        conv::{Conv2d, Conv2dConfig, ConvTranspose2d, ConvTranspose2dConfig},
+    },
+    tensor::{
+        Device, Tensor,
+        activation::{relu, sigmoid},
+    },
+};
+
+use crate::{
+    conv_settings::Level,
+    frozen_conv::{ConvWeights, FrozenVae, Spread},
+    layers::{glorot, linear, zeros},
+};
+
+/// Frames to features.
+#[derive(Module, Debug)]
+pub(crate) struct ConvEncoder {
+    convs: Vec<Conv2d>,
+    #[module(skip)]
+    levels: Vec<Level>,
+}
+
+impl ConvEncoder {
+    pub(crate) fn new(levels: &[Level], device: &Device) -> Self {
+        Self { convs: levels.iter().map(|l| conv(l, device)).collect(), levels: levels.to_vec() }
+    }
+
+    /// Height, width and channels of the frames.
+    pub(crate) fn frame_shape(&self) -> [usize; 3] {
+        let Level { size_in: [height, width], channels_in, .. } = self.levels[0];
+        [height, width, channels_in]
+    }
+
+    /// The encoder without tensors: these convolutions and `heads` on their features, the mean and,
+    /// where there is one, the spread.
+    pub(crate) fn on_cpu(&self, heads: &[&Linear], spread: Option<Spread>) -> FrozenVae {
+        let convs = self.convs.iter().map(ConvWeights::of).collect();
+        FrozenVae::channels_last(self.frame_shape(), convs, heads, spread)
+    }
+
+    pub(crate) fn features(&self) -> usize {
+        features(&self.levels)
+    }
+
+    /// `[batch, features]`, the channel last, of frames `[batch, height · width · channel]`.
+    pub(crate) fn forward(&self, frames: Tensor<2>) -> Tensor<2> {
+        let [height, width, channels] = self.frame_shape();
+        let batch = frames.dims()[0];
+        let mut x = frames.reshape([batch, height, width, channels]);
+        for conv in &self.convs {
+            x = relu(convolve(x, conv));
+        }
+        x.flatten(1, 3)
+    }
+}
+
+/// Latents to frames: the mirror image of [`ConvEncoder`].
+#[derive(Module, Debug)]
+pub(crate) struct ConvDecoder {
+    expand: Linear,
+    deconvs: Vec<ConvTranspose2d>,
+    #[module(skip)]
+    levels: Vec<Level>,
+}
+
+impl ConvDecoder {
+    pub(crate) fn new(latent_size: usize, levels: &[Level], device: &Device) -> Self {
+        Self {
+            expand: linear(latent_size, features(levels), device),
+            deconvs: levels.iter().rev().map(|level| deconv(level, device)).collect(),
+            levels: levels.to_vec(),
+        }
+    }
+
+    /// Frames in 0..=1, `[batch, height · width · channel]`, of latents `[batch, latent]`.
+    pub(crate) fn forward(&self, latents: Tensor<2>) -> Tensor<2> {
+        let Level { size_out: [height, width], channels_out, .. } =
+            self.levels[self.levels.len() - 1];
+        let x = relu(self.expand.forward(latents));
+        let batch = x.dims()[0];
+        let mut x = x.reshape([batch, height, width, channels_out]);
+        for (index, layer) in self.deconvs.iter().enumerate() {
+            let y = convolve_back(x, layer);
+            x = if index + 1 == self.deconvs.len() { sigmoid(y) } else { relu(y) };
+        }
+        x.flatten(1, 3)
+    }
+}
+
+/// Values of the last convolution's output.
+fn features(levels: &[Level]) -> usize {
+    let Level { size_out: [height, width], channels_out, .. } = levels[levels.len() - 1];
+    height * width * channels_out
+}
+
+fn conv(level: &Level, device: &Device) -> Conv2d {
+    let Level { channels_in: from, channels_out: to, kernel, stride, .. } = *level;
+    let config = Conv2dConfig::new([from, to], [kernel; 2]).with_stride([stride; 2]);
+    let mut layer = config.init(device);
+    let area = kernel * kernel;
+    layer.weight = glorot([to, from, kernel, kernel], from * area, to * area, device);
+    layer.bias = zeros(to, device);
+    layer
+}
+
+fn deconv(level: &Level, device: &Device) -> ConvTranspose2d {
+    let Level { channels_in: to, channels_out: from, stride, .. } = *level;
+    let [height, width] = level.kernel_back();
+    let config = ConvTranspose2dConfig::new([from, to], [height, width]);
+    let mut layer = config.with_stride([stride; 2]).init(device);
+    let area = height * width;
+    layer.weight = glorot([from, to, height, width], from * area, to * area, device);
+    layer.bias = zeros(to, device);
+    layer
+}
+
+/// A convolution of `[batch, height, width, channel]`.
+fn convolve(x: Tensor<4>, layer: &Conv2d) -> Tensor<4> {
+    layer.forward(x.permute([0, 3, 1, 2])).permute([0, 2, 3, 1])
+}
+
+/// A transposed convolution of `[batch, height, width, channel]`.
+fn convolve_back(x: Tensor<4>, layer: &ConvTranspose2d) -> Tensor<4> {
+    layer.forward(x.permute([0, 3, 1, 2])).permute([0, 2, 3, 1])
+}
