@@ -8,16 +8,17 @@ use burn::{
     },
     tensor::{
         Device, Tensor,
-        activation::{log_sigmoid, relu, sigmoid},
+        activation::{log_sigmoid, sigmoid},
     },
 };
 use rl755_env::Space;
+use rl755_kernels::Activation;
 use rl755_nn::{Losses, standard_normal};
 
 use crate::{
-    EncoderError, Latents, flatten_frames, frames,
+    EncoderError, Latents,
     frozen_conv::{ConvWeights, FrozenVae, Spread},
-    layers::{Kernel, conv, deconv, kernel, linear},
+    layers::{Kernel, conv, convolve, deconv, deconvolve, kernel, linear},
 };
 
 /// What the two shapes differ in. The other kernels are the same: 4 with stride 2 three times in
@@ -155,12 +156,17 @@ impl ConvVae {
 
     /// Mean and raw spread, `[batch, latent]` each, of observations `[batch, width]`.
     fn posterior(&self, observations: Tensor<2>) -> (Tensor<2>, Tensor<2>) {
-        let x = frames(observations, &self.input);
-        let x = relu(self.conv1.forward(x)); // [batch, c1, 31, 31]
-        let x = relu(self.conv2.forward(x)); // [batch, c2, 14, 14]
-        let x = relu(self.conv3.forward(x)); // [batch, c3, 6, 6]
-        let x = relu(self.conv4.forward(x)); // [batch, c4, 2, 2]
-        let x: Tensor<2> = x.flatten(1, 3); // [batch, 4 · c4]
+        let Space::Image { height, width, channels } = self.input else {
+            unreachable!("checked in init")
+        };
+        let batch = observations.dims()[0];
+        let x = observations.reshape([batch, height, width, channels]);
+        let x = convolve(&self.conv1, x, Activation::Relu); // [batch, 31, 31, c1]
+        let x = convolve(&self.conv2, x, Activation::Relu); // [batch, 14, 14, c2]
+        let x = convolve(&self.conv3, x, Activation::Relu); // [batch, 6, 6, c3]
+        let x = convolve(&self.conv4, x, Activation::Relu); // [batch, 2, 2, c4]
+        // The weights are for the channel first.
+        let x: Tensor<2> = x.permute([0, 3, 1, 2]).flatten(1, 3); // [batch, c4 · 4]
         (self.mean.forward(x.clone()), self.spread.forward(x))
     }
 
@@ -216,11 +222,11 @@ impl ConvVae {
     pub(crate) fn reconstruct(&self, latents: Tensor<2>) -> Tensor<2> {
         let x = self.decode.forward(latents);
         let [batch, features] = x.dims();
-        let x = x.reshape([batch, features, 1, 1]);
-        let x = relu(self.deconv1.forward(x)); // [batch, c3, 5, 5]
-        let x = relu(self.deconv2.forward(x)); // [batch, c2, 13, 13]
-        let x = relu(self.deconv3.forward(x)); // [batch, c1, 30, 30]
-        flatten_frames(sigmoid(self.deconv4.forward(x)))
+        let x = x.reshape([batch, 1, 1, features]);
+        let x = deconvolve(&self.deconv1, x, Activation::Relu); // [batch, 5, 5, c3]
+        let x = deconvolve(&self.deconv2, x, Activation::Relu); // [batch, 13, 13, c2]
+        let x = deconvolve(&self.deconv3, x, Activation::Relu); // [batch, 30, 30, c1]
+        sigmoid(deconvolve(&self.deconv4, x, Activation::None)).flatten(1, 3)
     }
 
     /// The encoder without tensors.

@@ -11,6 +11,7 @@ use burn::{
     },
     tensor::{Device, Tensor},
 };
+use rl755_kernels::{Activation, ConvOptions, conv_transpose2d, conv2d};
 
 /// A square kernel and its stride.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +59,22 @@ pub(crate) fn deconv(from: usize, to: usize, kernel: Kernel, device: &Device) ->
     layer.weight = glorot([from, to, size, size], from * area, to * area, device);
     layer.bias = zeros(to, device);
     layer
+}
+
+/// What `layer` makes of frames, `[batch, height, width, channel]`.
+pub(crate) fn convolve(layer: &Conv2d, x: Tensor<4>, activation: Activation) -> Tensor<4> {
+    let options = ConvOptions { stride: layer.stride, activation, ..ConvOptions::default() };
+    conv2d(x, layer.weight.val(), layer.bias.as_ref().map(Param::val), options)
+}
+
+/// What `layer` makes of frames, `[batch, height, width, channel]`.
+pub(crate) fn deconvolve(
+    layer: &ConvTranspose2d,
+    x: Tensor<4>,
+    activation: Activation,
+) -> Tensor<4> {
+    let options = ConvOptions { stride: layer.stride, activation, ..ConvOptions::default() };
+    conv_transpose2d(x, layer.weight.val(), layer.bias.as_ref().map(Param::val), options)
 }
 
 /// A linear layer.
