@@ -6,7 +6,7 @@ use burn::{
     tensor::{Device, Gradients as Graph, Tensor},
 };
 
-use crate::numbers::Numbers;
+use crate::{numbers::Numbers, watch::is_finite};
 
 /// Walks a module's float parameters with their paths, `encoder.conv1.weight`.
 struct Walk<F> {
@@ -104,11 +104,8 @@ struct NotFinite(Option<String>);
 
 impl VisitParameter for NotFinite {
     fn parameter<const D: usize>(&mut self, path: &str, parameter: &Param<Tensor<D>>) {
-        if self.0.is_none() {
-            let sum = parameter.val().detach().abs().sum().into_scalar::<f32>();
-            if !sum.is_finite() {
-                self.0 = Some(path.to_owned());
-            }
+        if self.0.is_none() && !is_finite(&parameter.val()) {
+            self.0 = Some(path.to_owned());
         }
     }
 }

@@ -2,114 +2,57 @@
 
 use std::{ops::Range, path::Path};
 
-use burn::{
-    module::Module,
-    tensor::{Device, Tensor},
-};
-use rl755_run::{SettingError, TrainingError, WEIGHTS};
+use burn::{module::Module, tensor::Device};
+use rl755_run::{TrainingError, WEIGHTS};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Schedule,
+    Losses, OptimizerConfig,
     adam::{Adam, Constants},
-    copy_weights, first_not_finite,
-    gradients::Gradients,
-    load_weights, num_parameters,
-    optimizer_state::{load_moments, save_moments},
-    save_weights, seeded, with_examples,
+    average::Average,
+    first_not_finite, load_weights, num_parameters,
+    optimizer_state::{State, load_state, save_state},
+    parts::Batch,
+    precision::{LossScale, Precision},
+    save_weights, seeded,
+    weights::transfer,
 };
 
-/// Adam (Kingma & Ba 2015), as every model here is trained.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct OptimizerConfig {
-    /// Step size.
-    pub learning_rate: f64,
-    /// Decay of the mean of the gradients, 0.9.
-    pub beta_1: f64,
-    /// Decay of the mean of their squares, 0.999.
-    pub beta_2: f64,
-    /// Added to the root of that mean, 1e-8.
-    pub epsilon: f64,
-    /// The norm of all gradients together is scaled down to this; `None` leaves them.
-    pub max_gradient_norm: Option<f64>,
-    /// How the step size changes over the training.
-    #[serde(default)]
-    pub schedule: Schedule,
-    /// Decay of the moving average of the weights, in 0..1; `None` keeps none. Where there is one,
-    /// it is what is evaluated, and what later stages load.
-    #[serde(default)]
-    pub ema_decay: Option<f64>,
-}
+/// The file of a checkpoint with the weights that a training goes on from, where those that are
+/// evaluated and loaded by later stages are a moving average of them.
+const RAW_WEIGHTS: &str = "raw_model.safetensors";
 
-impl Default for OptimizerConfig {
-    fn default() -> Self {
-        Self {
-            learning_rate: 1e-3,
-            beta_1: 0.9,
-            beta_2: 0.999,
-            epsilon: 1e-8,
-            max_gradient_norm: None,
-            schedule: Schedule::default(),
-            ema_decay: None,
-        }
-    }
-}
-
-impl OptimizerConfig {
-    /// Rejects numbers that nothing can be trained with.
-    ///
-    /// # Errors
-    /// When one is out of its range.
-    pub fn check(&self) -> Result<(), SettingError> {
-        let above_0 = |field, value: f64| {
-            let good = value.is_finite() && value > 0.0;
-            if good { Ok(()) } else { Err(SettingError::new(field, value, "a number above 0")) }
-        };
-        let from_0_to_1 = |field, value: f64| {
-            let good = (0.0..1.0).contains(&value);
-            if good { Ok(()) } else { Err(SettingError::new(field, value, "in 0..1")) }
-        };
-        above_0("learning_rate", self.learning_rate)?;
-        above_0("epsilon", self.epsilon)?;
-        from_0_to_1("beta_1", self.beta_1)?;
-        from_0_to_1("beta_2", self.beta_2)?;
-        self.max_gradient_norm.map_or(Ok(()), |norm| above_0("max_gradient_norm", norm))?;
-        self.ema_decay.map_or(Ok(()), |decay| from_0_to_1("ema_decay", decay))?;
-        self.schedule.check(self.learning_rate)
-    }
-}
-
-/// What a model's loss function gives.
-#[derive(Clone, Debug)]
-pub struct Losses {
-    /// What is minimised, `[1]`.
-    pub total: Tensor<1>,
-    /// Its parts by name, to log, `[1]` each.
-    pub parts: Vec<(&'static str, Tensor<1>)>,
-}
-
-impl Losses {
-    /// The values as metrics: `loss`, then each part.
-    pub fn metrics(&self) -> Vec<(String, f64)> {
-        let total = std::iter::once(("loss", &self.total));
-        total
-            .chain(self.parts.iter().map(|(name, value)| (*name, value)))
-            .map(|(name, value)| {
-                (name.to_owned(), f64::from(value.clone().detach().into_scalar::<f32>()))
-            })
-            .collect()
-    }
+/// How a training computes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Compute {
+    /// Further devices, of the same kind as the first: each takes an equal part of every batch. The
+    /// results are those of one device within rounding.
+    #[serde(skip)]
+    pub replicas: Vec<Device>,
+    /// What forward and backward passes are computed in.
+    pub precision: Precision,
+    /// Whether to look at every intermediate result that models show
+    /// ([`watch`](crate::watch)), at the batch, and at the weights after each step. Costs time.
+    #[serde(skip)]
+    pub check_numerics: bool,
 }
 
 /// A model in training. One without parameters can be stepped, saved and loaded like any other;
 /// nothing of it changes.
 pub struct Learner<M> {
-    /// `None` only while a step moves it.
+    /// Of 32 bits, on the first device; `None` only while a step moves it.
     model: Option<M>,
     optimizer: Adam,
+    average: Option<Average>,
+    /// In half precision.
+    scale: Option<LossScale>,
     config: OptimizerConfig,
-    device: Device,
+    /// With gradients. At least one.
+    devices: Vec<Device>,
+    compute: Compute,
+    /// Steps of the whole training, which schedules of the learning rate look at.
+    steps: u64,
     /// Numbers in the parameters.
     parameters: usize,
     /// The step that was done last.
@@ -127,36 +70,74 @@ impl<M: Module> Learner<M> {
     ) -> Self {
         let device = device.clone().autodiff();
         let cpu = Device::flex().autodiff();
-        let mut model = seeded(&cpu, seed, || {
+        let drawn = seeded(&cpu, seed, || {
             let model = init(&cpu);
             // Parameters are made when first looked at: look at all of them while the stream is ours.
             first_not_finite(&model);
             model
         });
-        if device != cpu {
-            let drawn = std::mem::replace(&mut model, init(&device));
-            copy_weights(&drawn, &mut model).expect("both were made by the same function");
-        }
+        let made = if device == cpu { drawn.clone() } else { init(&device) };
+        let model = transfer(&drawn, made, &device);
         let &OptimizerConfig { beta_1, beta_2, epsilon, .. } = config;
-        let optimizer = Adam::new(Constants { beta_1, beta_2, epsilon });
         let parameters = num_parameters(&model);
-        let (model, config) = (Some(model), config.clone());
-        Self { model, optimizer, config, device, parameters, done: 0 }
+        Self {
+            optimizer: Adam::new(Constants { beta_1, beta_2, epsilon }),
+            average: config.ema_decay.map(|decay| Average::new(decay, &model)),
+            scale: None,
+            config: config.clone(),
+            devices: vec![device],
+            compute: Compute::default(),
+            steps: u64::MAX,
+            model: Some(model),
+            parameters,
+            done: 0,
+        }
     }
 
-    /// The device, with gradients.
+    /// Sets how it computes, and how many steps the training has.
+    #[must_use]
+    pub fn computing(mut self, compute: &Compute, steps: u64) -> Self {
+        self.devices.truncate(1);
+        self.devices.extend(compute.replicas.iter().map(|device| device.clone().autodiff()));
+        self.scale = (compute.precision == Precision::F16).then(LossScale::new);
+        self.compute = compute.clone();
+        self.steps = steps;
+        self
+    }
+
+    /// Takes the weights in the safetensors file `path` in place of those that were drawn.
+    ///
+    /// # Errors
+    /// When they cannot be read, or are those of another architecture.
+    pub fn start_from(&mut self, path: &Path) -> Result<(), crate::WeightsError> {
+        let model = self.model.as_mut().expect("no step is under way");
+        load_weights(model, path)?;
+        self.average = self.config.ema_decay.map(|decay| Average::new(decay, model));
+        Ok(())
+    }
+
+    /// The first device, with gradients.
     pub fn device(&self) -> &Device {
-        &self.device
+        &self.devices[0]
     }
 
-    /// The model, with gradients and dropout.
+    /// The model, with gradients and dropout: the weights of the last step.
     pub fn model(&self) -> &M {
         self.model.as_ref().expect("no step is under way")
     }
 
-    /// The model without gradients and dropout.
+    /// The model without gradients and dropout, as it is evaluated and saved for others: the moving
+    /// average of the weights, where there is one.
     pub fn inference_model(&self) -> M {
-        self.model().valid()
+        self.compute.precision.cast(self.weights())
+    }
+
+    /// The same, in 32 bits.
+    fn weights(&self) -> M {
+        match &self.average {
+            Some(average) => average.apply(self.model()),
+            None => self.model().valid(),
+        }
     }
 
     /// [`inference_model`](Self::inference_model), when all of its weights are numbers. A step looks
@@ -165,20 +146,26 @@ impl<M: Module> Learner<M> {
     /// # Errors
     /// [`TrainingError::NotFinite`] when the last step spoilt a weight.
     pub fn checked_model(&self) -> Result<M, TrainingError> {
+        self.check_weights()?;
+        Ok(self.inference_model())
+    }
+
+    fn check_weights(&self) -> Result<(), TrainingError> {
         match first_not_finite(self.model()) {
             Some(tensor) => Err(TrainingError::NotFinite { tensor, step: self.done }),
-            None => Ok(self.inference_model()),
+            None => Ok(()),
         }
     }
 
     /// One step of Adam on what `loss` gives for a batch of `examples`, with random tensors drawn
     /// from `seed`.
     ///
-    /// `loss` is asked for some of the batch's examples, by their numbers, and gives the mean over
-    /// them; the random tensors that it draws ([`standard_normal`](crate::standard_normal)) have
-    /// these examples along the first dimension.
+    /// `loss` is asked for some of the batch's examples, by their numbers, on one of the devices,
+    /// and gives the mean over them; the random tensors that it draws
+    /// ([`standard_normal`](crate::standard_normal)) have these examples along the first dimension.
+    /// A loss that compares the examples of a batch with each other sees those of its part.
     ///
-    /// Returns `loss`, its parts, and `gradient_norm` (before clipping).
+    /// Returns `loss`, its parts, `gradient_norm` (before clipping) and `learning_rate`.
     ///
     /// # Errors
     /// [`TrainingError::NotFinite`] with the first bad tensor: a weight, the loss, or a gradient.
@@ -190,47 +177,78 @@ impl<M: Module> Learner<M> {
         examples: usize,
         loss: impl Fn(&M, &Device, Range<usize>) -> Losses + Sync,
     ) -> Result<Vec<(String, f64)>, TrainingError> {
-        let not_finite = |tensor: String| TrainingError::NotFinite { tensor, step };
         self.done = step;
-        let model = self.model();
-        let losses = || with_examples(seed, 0..examples, || loss(model, &self.device, 0..examples));
+        let device = self.device();
         if self.parameters == 0 {
-            return Ok(seeded(&self.device, seed, || losses().metrics()));
+            let losses = || loss(self.model(), device, 0..examples).metrics();
+            return Ok(seeded(device, seed, losses));
         }
-        let (mut metrics, graph) = seeded(&self.device, seed, || {
-            let losses = losses();
-            (losses.metrics(), losses.total.backward())
-        });
-        if let Some((name, _)) = metrics.iter().find(|(_, value)| !value.is_finite()) {
-            return Err(not_finite(first_not_finite(model).unwrap_or_else(|| name.clone())));
-        }
-        let inner = self.device.clone().without_autodiff();
-        let gradients = Gradients::of(model, graph, &inner);
-        let norm =
-            gradients.norm().map_err(|path| not_finite(format!("the gradient of {path}")))?;
-        metrics.push(("gradient_norm".to_owned(), norm));
-        let scale = match self.config.max_gradient_norm {
-            Some(limit) if norm > limit => limit / norm,
-            _ => 1.0,
+        let not_finite = |tensor: String| TrainingError::NotFinite { tensor, step };
+        let home = device.clone().without_autodiff();
+        let loss_scale = self.scale.map_or(1.0, |scale| scale.scale);
+        let batch = Batch {
+            seed,
+            examples,
+            precision: self.compute.precision,
+            scale: loss_scale,
+            check_numerics: self.compute.check_numerics,
+            home: &home,
         };
-        let model = self.model.take().expect("no step is under way");
-        let rate = self.config.learning_rate;
-        self.model = Some(self.optimizer.step(model, gradients, scale, rate));
+        let computed = seeded(device, seed, || batch.compute(self.model(), &self.devices, &loss));
+        let computed = computed.map_err(not_finite)?;
+        let (mut metrics, gradients) = (computed.metrics, computed.gradients);
+        let rate = self.config.schedule.rate(self.config.learning_rate, step, self.steps);
+        let norm = match gradients.norm() {
+            Ok(norm) => Some(norm / loss_scale),
+            // Numbers of 16 bits overflowed: the step is left out.
+            Err(_) if self.scale.as_mut().is_some_and(LossScale::bad_step) => None,
+            Err(path) => return Err(not_finite(format!("the gradient of {path}"))),
+        };
+        metrics.push(("gradient_norm".to_owned(), norm.unwrap_or(0.0)));
+        metrics.push(("learning_rate".to_owned(), rate));
+        if let Some(norm) = norm {
+            let clipped = match self.config.max_gradient_norm {
+                Some(limit) if norm > limit => limit / norm,
+                _ => 1.0,
+            };
+            let model = self.model.take().expect("no step is under way");
+            let model = self.optimizer.step(model, gradients, clipped / loss_scale, rate);
+            if let Some(average) = &mut self.average {
+                average.update(&model, step);
+            }
+            self.model = Some(model);
+            if let Some(scale) = &mut self.scale {
+                scale.good_step();
+            }
+        }
+        if self.scale.is_some() {
+            metrics.push(("loss_scale".to_owned(), loss_scale));
+        }
+        if self.compute.check_numerics {
+            self.check_weights()?;
+        }
         Ok(metrics)
     }
 
-    /// Writes `model.safetensors` and the optimiser's state into `directory`.
+    /// Writes `model.safetensors`, which others load, and the optimiser's state into `directory`;
+    /// beside a moving average also the weights that it is one of.
     ///
     /// # Errors
     /// [`TrainingError::NotFinite`] when the last step spoilt a weight, or when they cannot be
     /// written.
     pub fn save(&self, directory: &Path) -> Result<(), TrainingError> {
-        save_weights(&self.checked_model()?, &directory.join(WEIGHTS))
-            .map_err(|e| checkpoint(directory, &e))?;
-        if self.parameters == 0 {
-            return Ok(());
-        }
-        save_moments(&self.optimizer.moments, directory).map_err(|e| checkpoint(directory, &e))
+        self.check_weights()?;
+        let save = || {
+            save_weights(&self.weights(), &directory.join(WEIGHTS))?;
+            if self.parameters == 0 {
+                return Ok(());
+            }
+            if self.average.is_some() {
+                save_weights(self.model(), &directory.join(RAW_WEIGHTS))?;
+            }
+            save_state(&self.optimizer.moments, self.scale, directory)
+        };
+        save().map_err(|error| checkpoint(directory, &error))
     }
 
     /// Takes weights and optimiser state from `directory`.
@@ -238,15 +256,23 @@ impl<M: Module> Learner<M> {
     /// # Errors
     /// When they are missing, damaged or of another architecture.
     pub fn load(&mut self, directory: &Path) -> Result<(), TrainingError> {
-        let model = self.model.as_mut().expect("no step is under way");
-        load_weights(model, &directory.join(WEIGHTS)).map_err(|e| checkpoint(directory, &e))?;
-        if self.parameters == 0 {
-            return Ok(());
-        }
-        let inner = self.device.clone().without_autodiff();
-        self.optimizer.moments =
-            load_moments(model, &inner, directory).map_err(|e| checkpoint(directory, &e))?;
-        Ok(())
+        let device = self.device().clone().without_autodiff();
+        let mut load = || {
+            let model = self.model.as_mut().expect("no step is under way");
+            load_weights(model, &directory.join(WEIGHTS))?;
+            if self.parameters == 0 {
+                return Ok(());
+            }
+            if let Some(decay) = self.config.ema_decay {
+                self.average = Some(Average::new(decay, model));
+                load_weights(model, &directory.join(RAW_WEIGHTS))?;
+            }
+            let State { moments, scale } = load_state(model, &device, directory)?;
+            self.optimizer.moments = moments;
+            self.scale = self.scale.map(|fresh| scale.unwrap_or(fresh));
+            Ok(())
+        };
+        load().map_err(|error: crate::WeightsError| checkpoint(directory, &error))
     }
 }
 

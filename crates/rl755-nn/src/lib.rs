@@ -5,18 +5,28 @@
 //! part of training that needs tensors. The loop around it is [`rl755_run::train`].
 
 mod adam;
+mod average;
 mod gradients;
 mod learner;
+mod losses;
 mod noise;
 mod numbers;
+mod optimizer_config;
 mod optimizer_state;
+mod parts;
+mod precision;
 mod schedule;
 mod seeded;
+mod watch;
 mod weights;
 
 pub use gradients::first_not_finite;
-pub use learner::{Learner, Losses, OptimizerConfig};
+pub use learner::{Compute, Learner};
+pub use losses::Losses;
 pub use noise::{dropout_mask, standard_normal, standard_uniform, with_examples};
+pub use optimizer_config::OptimizerConfig;
+pub use precision::{Precision, full_precision};
 pub use schedule::{Decay, Schedule};
 pub use seeded::seeded;
-pub use weights::{WeightsError, copy_weights, load_weights, num_parameters, save_weights};
+pub use watch::watch;
+pub use weights::{WeightsError, load_weights, num_parameters, save_weights};

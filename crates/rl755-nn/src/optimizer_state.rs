@@ -1,5 +1,6 @@
 //! The optimiser's state on disk: a safetensors file with, for each parameter, `PATH.exp_avg`,
-//! `PATH.exp_avg_sq` and `PATH.step`, as PyTorch's Adam calls them.
+//! `PATH.exp_avg_sq` and `PATH.step`, as PyTorch's Adam calls them, and in half precision
+//! `loss_scale` and `loss_scale_good_steps`.
 
 use std::{borrow::Cow, collections::BTreeMap, fs, path::Path};
 
@@ -14,12 +15,15 @@ use crate::{
     adam::Moments,
     gradients::{VisitParameter, visit_parameters},
     numbers::Numbers,
+    precision::LossScale,
 };
 
 const STATE: &str = "optimizer.safetensors";
 const MEAN: &str = "exp_avg";
 const SQUARE: &str = "exp_avg_sq";
 const STEPS: &str = "step";
+const SCALE: &str = "loss_scale";
+const GOOD_STEPS: &str = "loss_scale_good_steps";
 
 /// An array to write.
 struct Array {
@@ -46,12 +50,27 @@ impl View for &Array {
     }
 }
 
-/// Writes `moments`, by the paths of parameters, into `directory`.
-pub(crate) fn save_moments(
+/// What a training goes on with, beside the weights.
+pub(crate) struct State {
+    /// Of each parameter, by its path.
+    pub(crate) moments: BTreeMap<String, Moments>,
+    /// In half precision.
+    pub(crate) scale: Option<LossScale>,
+}
+
+/// Writes the state into `directory`.
+pub(crate) fn save_state(
     moments: &BTreeMap<String, Moments>,
+    scale: Option<LossScale>,
     directory: &Path,
 ) -> Result<(), WeightsError> {
     let mut arrays = BTreeMap::new();
+    if let Some(LossScale { scale, good }) = scale {
+        let bytes = scale.to_le_bytes().to_vec();
+        arrays.insert(SCALE.to_owned(), Array { shape: vec![], bytes, dtype: Dtype::F64 });
+        let bytes = good.to_le_bytes().to_vec();
+        arrays.insert(GOOD_STEPS.to_owned(), Array { shape: vec![], bytes, dtype: Dtype::U64 });
+    }
     for (name, moments) in moments {
         let floats = |numbers: &Numbers| Array {
             shape: moments.shape.clone(),
@@ -69,12 +88,12 @@ pub(crate) fn save_moments(
     fs::write(&path, bytes).map_err(|e| WeightsError::new(&path, e))
 }
 
-/// Reads what [`save_moments`] wrote for a training of `model`, to be on `device`.
-pub(crate) fn load_moments<M: Module>(
+/// Reads what [`save_state`] wrote for a training of `model`, to be on `device`.
+pub(crate) fn load_state<M: Module>(
     model: &M,
     device: &Device,
     directory: &Path,
-) -> Result<BTreeMap<String, Moments>, WeightsError> {
+) -> Result<State, WeightsError> {
     let path = directory.join(STATE);
     let bytes = fs::read(&path).map_err(|e| WeightsError::new(&path, e))?;
     let file = SafeTensors::deserialize(&bytes).map_err(|e| WeightsError::new(&path, e))?;
@@ -83,12 +102,17 @@ pub(crate) fn load_moments<M: Module>(
     if let Some(error) = error {
         return Err(WeightsError::new(&path, error));
     }
-    let (known, found) = (3 * moments.len(), file.len());
+    let number = |name: &str| file.tensor(name).ok().and_then(|v| v.data().try_into().ok());
+    let scale = number(SCALE).zip(number(GOOD_STEPS)).map(|(scale, good)| LossScale {
+        scale: f64::from_le_bytes(scale),
+        good: u64::from_le_bytes(good),
+    });
+    let (known, found) = (3 * moments.len() + 2 * usize::from(scale.is_some()), file.len());
     if known != found {
         let reason = format!("it has {found} tensors, {known} of them for this model");
         return Err(WeightsError::new(&path, reason));
     }
-    Ok(moments)
+    Ok(State { moments, scale })
 }
 
 struct Load<'a> {

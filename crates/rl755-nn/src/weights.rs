@@ -1,13 +1,20 @@
 //! Weights as safetensors files.
 
-use std::path::{Path, PathBuf};
-
-use burn::{
-    module::Module,
-    store::{ModuleSnapshot, SafetensorsStore},
+use std::{
+    collections::VecDeque,
+    path::{Path, PathBuf},
 };
 
-use crate::seeded::alone;
+use burn::{
+    module::{Module, ModuleMapper, Param},
+    store::{ModuleSnapshot, SafetensorsStore},
+    tensor::{DType, Device, Tensor, TensorData},
+};
+
+use crate::{
+    gradients::{VisitParameter, visit_parameters},
+    seeded::alone,
+};
 
 /// Weights could not be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -52,21 +59,32 @@ pub fn load_weights<M: Module>(model: &mut M, path: &Path) -> Result<(), Weights
     Ok(())
 }
 
-/// Gives `to` the weights of `from`, which may be on another device.
-///
-/// # Errors
-/// When they differ in architecture.
-pub fn copy_weights<M: Module>(from: &M, to: &mut M) -> Result<(), WeightsError> {
-    if num_parameters(from) == 0 {
-        return Ok(());
+/// `to`, which is of the same architecture, with the weights of `from` in 32 bits on `device`.
+pub(crate) fn transfer<M: Module>(from: &M, to: M, device: &Device) -> M {
+    let values = visit_parameters(from, Values(VecDeque::new())).0;
+    alone(|| to.map(&mut Put { values, device }))
+}
+
+struct Values(VecDeque<TensorData>);
+
+impl VisitParameter for Values {
+    fn parameter<const D: usize>(&mut self, _path: &str, parameter: &Param<Tensor<D>>) {
+        self.0.push_back(parameter.val().into_data_as::<f32>());
     }
-    let memory = Path::new("memory");
-    let mut store = SafetensorsStore::from_bytes(None);
-    alone(|| from.save_into(&mut store)).map_err(|e| WeightsError::new(memory, e))?;
-    let bytes = store.get_bytes().map_err(|e| WeightsError::new(memory, e))?;
-    let mut store = SafetensorsStore::from_bytes(Some(bytes));
-    alone(|| to.load_from(&mut store)).map_err(|e| WeightsError::new(memory, e))?;
-    Ok(())
+}
+
+struct Put<'a> {
+    values: VecDeque<TensorData>,
+    device: &'a Device,
+}
+
+impl ModuleMapper for Put<'_> {
+    fn map_float<const D: usize>(&mut self, parameter: Param<Tensor<D>>) -> Param<Tensor<D>> {
+        let (id, value, mapper) = parameter.consume();
+        let data = self.values.pop_front().expect("both are of the same architecture");
+        let tensor = Tensor::from_data(data, (self.device, DType::F32));
+        Param::from_mapped_value(id, tensor.set_require_grad(value.is_require_grad()), mapper)
+    }
 }
 
 /// How many numbers the parameters of `model` hold.
