@@ -1,7 +1,7 @@
 //! How many parameters the models have at their defaults.
 
 use burn::tensor::Device;
-use rl755_encoder::{EncoderModel, Identity, Vae64, Vae96};
+use rl755_encoder::{Autoencoder, EncoderModel, FrameVae, Identity, Vae64, Vae96};
 use rl755_env::Space;
 use rl755_nn::num_parameters;
 use rl755_sequence::{MdnRnn, NullNetwork, SequenceNetwork, Sizes, Transformer};
@@ -15,7 +15,9 @@ pub fn counts() -> Vec<(&'static str, usize)> {
     let frames = Space::Image { height: 96, width: 96, channels: 3 };
     let vectors = Space::Box { low: vec![-1.0; 8], high: vec![1.0; 8] };
     vec![
+        encoder::<Autoencoder>(&frames),
         encoder::<Identity>(&vectors),
+        encoder::<FrameVae>(&frames),
         encoder::<Vae64>(&frames),
         encoder::<Vae96>(&frames),
         sequence::<MdnRnn>(),
