@@ -11,6 +11,9 @@ use crate::{AtomicFile, Digest, RunError, atomic_file::sync_directory, digest_fi
 /// The file of a checkpoint with the digests of the others.
 const DIGESTS: &str = "digests.json";
 
+/// The file of a checkpoint that keeps it from being pruned.
+const KEPT: &str = "kept";
+
 /// The checkpoints of a run: directories that appear under their name only when complete.
 #[derive(Clone, Debug)]
 pub struct Checkpoints {
@@ -33,26 +36,55 @@ impl Checkpoints {
     /// # Errors
     /// When the directory is there but cannot be read.
     pub fn latest(&self) -> io::Result<Option<(u64, PathBuf)>> {
+        Ok(self.numbers()?.last().map(|&number| (number, self.path(number))))
+    }
+
+    /// The numbers of all checkpoints, the newest last.
+    ///
+    /// # Errors
+    /// When the directory is there but cannot be read.
+    pub fn numbers(&self) -> io::Result<Vec<u64>> {
         let entries = match fs::read_dir(&self.directory) {
             Ok(entries) => entries,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             Err(error) => return Err(error),
         };
-        let mut latest = None;
+        let mut numbers = Vec::new();
         for entry in entries {
-            let entry = entry?;
-            let number = entry
-                .file_name()
-                .to_str()
-                .and_then(|n| n.strip_prefix("model-"))
-                .and_then(|n| n.parse().ok());
-            if let Some(number) = number
-                && latest.as_ref().is_none_or(|(n, _)| number > *n)
-            {
-                latest = Some((number, entry.path()));
-            }
+            let name = entry?.file_name();
+            let number = name.to_str().and_then(|n| n.strip_prefix("model-")?.parse::<u64>().ok());
+            numbers.extend(number);
         }
-        Ok(latest)
+        numbers.sort_unstable();
+        Ok(numbers)
+    }
+
+    /// Keeps checkpoint `number` from being pruned: somebody works with it.
+    ///
+    /// # Errors
+    /// When it is not there or the disk cannot be written.
+    pub fn keep(&self, number: u64) -> io::Result<()> {
+        fs::write(self.path(number).join(KEPT), "")
+    }
+
+    /// Removes all checkpoints but the `newest` ones, `best`, and those that are to be
+    /// [kept](Self::keep).
+    pub(crate) fn prune(&self, newest: u64, best: Option<u64>) -> io::Result<()> {
+        let numbers = self.numbers()?;
+        let older = numbers.len().saturating_sub(usize::try_from(newest).unwrap_or(usize::MAX));
+        for &number in &numbers[..older] {
+            let path = self.path(number);
+            if best == Some(number) || path.join(KEPT).exists() {
+                continue;
+            }
+            // A kill in between leaves what the next save clears away.
+            let going =
+                self.directory.join(format!(".model-{number:03}.{}-0.tmp", std::process::id()));
+            fs::rename(&path, &going)?;
+            // What cannot be removed now, as somebody reads it over a network, is removed next time.
+            let _ = remove(&going);
+        }
+        Ok(())
     }
 
     /// Saves checkpoint `number`: `write` fills a temporary directory, which then takes the name.
@@ -206,6 +238,24 @@ mod tests {
         }
         let (number, path) = checkpoints.latest().unwrap().unwrap();
         assert_eq!((number, path.ends_with("model-1000")), (1000, true));
+    }
+
+    #[test]
+    fn the_newest_the_best_and_the_kept_stay() {
+        let directory = tempfile::tempdir().unwrap();
+        let checkpoints = Checkpoints::new(directory.path());
+        for number in 1..=8 {
+            checkpoints.save(number, |path| fs::write(path.join("n"), "1")).unwrap();
+        }
+        checkpoints.keep(4).unwrap();
+        checkpoints.prune(2, Some(3)).unwrap();
+        assert_eq!(checkpoints.numbers().unwrap(), [3, 4, 7, 8]);
+        // Being kept does not damage one.
+        Checkpoints::check(&checkpoints.path(4), true).unwrap();
+        checkpoints.prune(20, None).unwrap();
+        checkpoints.prune(1, None).unwrap();
+        assert_eq!(checkpoints.numbers().unwrap(), [4, 8]);
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 2);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 mod atomic_file;
 mod checkpoint;
+mod checkpoint_policy;
 mod digest;
 mod interrupt;
 mod manifest;
@@ -21,6 +22,7 @@ mod training;
 
 pub use atomic_file::{AtomicFile, directory_of, sync_directory, write_atomically};
 pub use checkpoint::Checkpoints;
+pub use checkpoint_policy::CheckpointPolicy;
 pub use digest::{Digest, digest_bytes, digest_file};
 pub use interrupt::Interrupt;
 pub use manifest::{Input, Manifest, Status};
@@ -33,5 +35,5 @@ pub use record::{masked_crc, write_record};
 pub use run_dir::{RunDir, RunError};
 pub use run_lock::RunLock;
 pub use setting::SettingError;
-pub use trained_run::{ModelIdentity, TrainedRun, WEIGHTS};
+pub use trained_run::{Choice, ModelIdentity, TrainedRun, WEIGHTS};
 pub use training::{Outcome, Trainee, TrainingConfig, TrainingError, train};

@@ -15,11 +15,15 @@ use std::{
 use serde_json::Value;
 
 use crate::{
-    AtomicFile, Checkpoints, Manifest, RunLock, Status, manifest::MANIFEST_FORMAT, write_atomically,
+    AtomicFile, CheckpointPolicy, Checkpoints, Manifest, RunLock, Status, checkpoint_policy::Best,
+    manifest::MANIFEST_FORMAT, write_atomically,
 };
 
-/// The name among a finished run's results of its last checkpoint's number.
+/// The name among a finished run's results of the number of the checkpoint that later stages take.
 pub(crate) const CHECKPOINT: &str = "checkpoint";
+
+/// The name of the number of the best checkpoint, where checkpoints were validated.
+pub(crate) const BEST: &str = "best_checkpoint";
 
 /// A run directory could not be opened or written.
 #[derive(Debug, thiserror::Error)]
@@ -85,6 +89,12 @@ pub enum RunError {
         /// The checkpoint's number; `None` where there is none at all.
         number: Option<u64>,
     },
+    /// No checkpoint of the run has a validation loss.
+    #[error("{} has no best checkpoint: none was validated", path.display())]
+    NotValidated {
+        /// The run directory.
+        path: PathBuf,
+    },
     /// A file of the run cannot be understood.
     #[error("{} is damaged: {reason}", path.display())]
     Damaged {
@@ -115,6 +125,9 @@ impl RunError {
 pub struct RunDir {
     path: PathBuf,
     manifest: Manifest,
+    best: Option<Best>,
+    /// Whether later stages take the best checkpoint, not the last.
+    take_best: bool,
     _lock: RunLock,
 }
 
@@ -122,7 +135,8 @@ impl RunDir {
     /// Begins the run that `manifest` describes in `path`, or goes on with it.
     ///
     /// A directory that holds a run is only touched when `resume` is set and the run is of the
-    /// same work, or when that run ended before its first checkpoint.
+    /// same work, or of the same with fewer steps ([`Manifest::extendable`]), or when that run ended
+    /// before its first checkpoint.
     ///
     /// # Errors
     /// When the directory holds another run, is busy, or cannot be written.
@@ -142,12 +156,30 @@ impl RunDir {
         if !resume {
             return Err(RunError::Exists { path: path.to_owned() });
         }
-        if !found.same_work(&manifest) {
+        AtomicFile::clear_temporaries(path, |_| true).map_err(RunError::io(path))?;
+        if found.same_work(&manifest) {
+            return Ok(Self::new(path, found, lock));
+        }
+        if !manifest.extends(&found) {
             let differs = difference(&found, &manifest);
             return Err(RunError::Changed { path: path.to_owned(), differs });
         }
-        AtomicFile::clear_temporaries(path, |_| true).map_err(RunError::io(path))?;
-        Ok(Self { path: path.to_owned(), manifest: found, _lock: lock })
+        // What later stages worked with stays.
+        for result in [CHECKPOINT, BEST] {
+            if let Some(number) = found.results.get(result).and_then(Value::as_u64)
+                && checkpoints.path(number).is_dir()
+            {
+                checkpoints.keep(number).map_err(RunError::io(path))?;
+            }
+        }
+        let seconds = found.seconds;
+        let run = Self::new(path, Manifest { seconds, ..manifest }, lock);
+        run.write_manifest()?;
+        Ok(run)
+    }
+
+    fn new(path: &Path, manifest: Manifest, lock: RunLock) -> Self {
+        Self { path: path.to_owned(), manifest, best: None, take_best: false, _lock: lock }
     }
 
     /// Begins the run that `manifest` describes in `path`, whose results replace those of an
@@ -166,7 +198,7 @@ impl RunDir {
 
     fn start(path: &Path, manifest: Manifest, lock: RunLock) -> Result<Self, RunError> {
         AtomicFile::clear_temporaries(path, |_| true).map_err(RunError::io(path))?;
-        let run = Self { path: path.to_owned(), manifest, _lock: lock };
+        let run = Self::new(path, manifest, lock);
         run.write_manifest()?;
         Ok(run)
     }
@@ -228,8 +260,15 @@ impl RunDir {
         self.write_manifest()
     }
 
-    /// Records what came out, with the number of the last checkpoint, and marks the run as
-    /// complete.
+    /// Remembers which checkpoint of a training is the best, for [`complete`](Self::complete).
+    pub(crate) fn judge(&mut self, best: Option<Best>, policy: CheckpointPolicy) {
+        self.best = best;
+        self.take_best = policy.early_stopping.is_some();
+    }
+
+    /// Records what came out, and marks the run as complete. Adds `checkpoint`, the number of the
+    /// checkpoint that later stages take (the last; after early stopping, the best), and, where
+    /// checkpoints were validated, `best_checkpoint` and `best_validation_loss`.
     ///
     /// # Errors
     /// When the manifest cannot be written.
@@ -239,7 +278,13 @@ impl RunDir {
     ) -> Result<(), RunError> {
         self.manifest.results = results;
         let last = self.checkpoints().latest().map_err(RunError::io(&self.path))?;
-        if let Some((number, _)) = last {
+        let mut taken = last.map(|(number, _)| number);
+        if let Some(best) = self.best {
+            self.manifest.results.insert(BEST.to_owned(), best.checkpoint.into());
+            self.manifest.results.insert("best_validation_loss".to_owned(), best.loss.into());
+            taken = if self.take_best { Some(best.checkpoint) } else { taken };
+        }
+        if let Some(number) = taken {
             self.manifest.results.insert(CHECKPOINT.to_owned(), number.into());
         }
         self.manifest.status = Status::Complete;

@@ -8,8 +8,9 @@ use std::{
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::{
-    Checkpoints, Digest, Manifest, RunDir, RunError, digest_bytes, digest_file,
-    run_dir::CHECKPOINT, training::read_state,
+    Checkpoints, Digest, Manifest, RunDir, RunError, Status, digest_bytes, digest_file,
+    run_dir::{BEST, CHECKPOINT},
+    training::read_state,
 };
 
 /// The file of a checkpoint with a model's weights.
@@ -32,6 +33,50 @@ impl fmt::Display for ModelIdentity {
     }
 }
 
+/// Which checkpoint of a run a stage works with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// The one with the lowest validation loss.
+    Best,
+    /// The last one of a finished training.
+    Last,
+    /// The one of this number.
+    Number(u64),
+}
+
+impl Choice {
+    /// The number of the checkpoint in the run directory `path` of the stage called `stage`.
+    ///
+    /// # Errors
+    /// When there is no such run, it has no checkpoints, or none was validated; for the last one,
+    /// when the training is not finished.
+    pub fn number(self, path: &Path, stage: &str) -> Result<u64, RunError> {
+        let checkpoints = Checkpoints::new(&path.join("checkpoints"));
+        let latest = || checkpoints.latest().map_err(RunError::io(path));
+        let missing = || RunError::NoCheckpoint { path: path.to_owned(), number: None };
+        match self {
+            Self::Number(number) => Ok(number),
+            Self::Last => {
+                RunDir::read(path, stage)?;
+                latest()?.map(|(number, _)| number).ok_or_else(missing)
+            }
+            Self::Best => {
+                let manifest = RunDir::peek(path, stage)?;
+                if let Some(best) = manifest.results.get(BEST).and_then(|best| best.as_u64()) {
+                    return Ok(best);
+                }
+                let (_, newest) = latest()?.ok_or_else(missing)?;
+                let state = read_state(&newest).map_err(|error| RunError::Damaged {
+                    path: newest.clone(),
+                    reason: error.to_string(),
+                })?;
+                let best = state.judgement.best.map(|best| best.checkpoint);
+                best.ok_or_else(|| RunError::NotValidated { path: path.to_owned() })
+            }
+        }
+    }
+}
+
 /// One checkpoint of a training.
 #[derive(Clone, Debug)]
 pub struct TrainedRun {
@@ -41,8 +86,9 @@ pub struct TrainedRun {
 }
 
 impl TrainedRun {
-    /// Finds the checkpoint of that number, or the newest one of a finished run, in the run
-    /// directory `path` of the stage called `stage`.
+    /// Finds the checkpoint of that number, or the one that a finished run says later stages take,
+    /// in the run directory `path` of the stage called `stage`. One of an unfinished run is kept
+    /// from being pruned by it.
     ///
     /// # Errors
     /// When there is no such run or checkpoint, or the training is not finished (and no checkpoint
@@ -64,6 +110,10 @@ impl TrainedRun {
             }
             Some(checkpoint) => {
                 Checkpoints::check(&checkpoint, false)?;
+                if let (Status::Running, Some(number)) = (manifest.status, number) {
+                    // Where one may only read, that is for its owner to see to.
+                    let _ = Checkpoints::new(&path.join("checkpoints")).keep(number);
+                }
                 Ok(Self { path, manifest, checkpoint })
             }
             None => Err(RunError::NoCheckpoint { path, number }),

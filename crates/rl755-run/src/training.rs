@@ -5,8 +5,8 @@ use std::{fs, io, path::Path, time::Instant};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Checkpoints, Interrupt, Metrics, MetricsError, Progress, RunDir, RunError, SettingError,
-    write_atomically,
+    CheckpointPolicy, Checkpoints, Interrupt, Metrics, MetricsError, Progress, RunDir, RunError,
+    SettingError, checkpoint_policy::Judgement, write_atomically,
 };
 
 /// How long to train and how often to save and log.
@@ -124,6 +124,12 @@ pub trait Trainee {
     /// When it is missing, damaged or of another architecture.
     fn load(&mut self, directory: &Path) -> Result<(), TrainingError>;
 
+    /// Which checkpoints are kept, and when to stop early: the best checkpoint is the one whose
+    /// metrics ([`checkpointed`](Self::checkpointed)) have the lowest `validation_loss`.
+    fn policy(&self) -> CheckpointPolicy {
+        CheckpointPolicy::default()
+    }
+
     /// Called just before each checkpoint is saved, for validation losses and pictures. The metrics
     /// are logged.
     ///
@@ -152,6 +158,8 @@ pub(crate) struct LoopState {
     sums: Vec<(String, f64)>,
     /// How many steps are in `sums`.
     count: u64,
+    #[serde(default)]
+    pub(crate) judgement: Judgement,
 }
 
 /// Trains `trainee` in `run` from its newest checkpoint, if any, to `config.train_steps`.
@@ -168,6 +176,8 @@ pub fn train(
     interrupt: &Interrupt,
 ) -> Result<Outcome, TrainingError> {
     config.check()?;
+    let policy = trainee.policy();
+    policy.check()?;
     let started = Instant::now();
     let mut state = LoopState::default();
     if let Some((_, path)) = run.checkpoints().latest()? {
@@ -180,7 +190,7 @@ pub fn train(
     let mut metrics = Metrics::open(run.path(), state.step)?;
     let outcome = loop {
         progress.set(state.step, config.train_steps);
-        let done = state.step >= config.train_steps;
+        let done = state.step >= config.train_steps || state.judgement.is_enough(policy);
         let interrupted = interrupt.is_raised() && !done;
         // An interruption right after a checkpoint has nothing more to save.
         let due = state.step.is_multiple_of(config.save_every_n_steps) || done;
@@ -191,6 +201,7 @@ pub fn train(
             break Outcome::Interrupted { step: state.step };
         }
         if done {
+            run.judge(state.judgement.best, policy);
             break Outcome::Complete;
         }
         match advance(config, &mut state, trainee, &mut metrics, progress) {
@@ -209,7 +220,19 @@ pub fn train(
             if !values.is_empty() {
                 metrics.log(state.step, &values)?;
             }
+            state.judgement.judge(state.step.div_ceil(config.save_every_n_steps), &values);
             save(run, config, &state, trainee)?;
+            let best = state.judgement.best.map(|best| best.checkpoint);
+            if let Some(keep) = policy.keep {
+                run.checkpoints().prune(keep, best)?;
+            }
+            if state.judgement.is_enough(policy) {
+                let (since, best) = (state.judgement.since, best.unwrap_or_default());
+                progress.line(&format!(
+                    "stopped early at step {}: {since} checkpoints are no better than model-{best:03}",
+                    state.step
+                ));
+            }
         }
     };
     run.add_seconds(started.elapsed().as_secs_f64())?;
@@ -284,7 +307,7 @@ pub(crate) fn read_state(checkpoint: &Path) -> Result<LoopState, TrainingError> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Manifest, Random, Silent, TrainedRun};
+    use crate::{Choice, Manifest, Random, Silent, TrainedRun};
 
     /// A random walk; interrupts itself at a step.
     struct Walk {
@@ -392,6 +415,126 @@ mod tests {
         assert_eq!(again(), Outcome::Interrupted { step: 2 });
         assert_eq!(again(), Outcome::Complete);
         assert_eq!(slow.0.position, expected);
+    }
+
+    /// Is validated as the steps of 10 that it has done, with the loss of each checkpoint given.
+    struct Validated(Walk, &'static [f64], CheckpointPolicy);
+
+    impl Trainee for Validated {
+        fn step(&mut self, step: u64) -> Result<Vec<(String, f64)>, TrainingError> {
+            self.0.step(step)
+        }
+
+        fn save(&self, directory: &Path) -> Result<(), TrainingError> {
+            self.0.save(directory)
+        }
+
+        fn load(&mut self, directory: &Path) -> Result<(), TrainingError> {
+            self.0.load(directory)
+        }
+
+        fn policy(&self) -> CheckpointPolicy {
+            self.2
+        }
+
+        fn checkpointed(
+            &mut self,
+            step: u64,
+            _metrics: &mut Metrics,
+        ) -> Result<Vec<(String, f64)>, TrainingError> {
+            Ok(vec![("validation_loss".to_owned(), self.1[step as usize / 10 - 1])])
+        }
+    }
+
+    const LOSSES: &[f64] = &[5.0, 3.0, 4.0, 3.0, 3.5, 2.0];
+
+    /// Trains for `steps` steps with `policy`, breaking off at `interrupt_at`.
+    fn run_validated(
+        path: &Path,
+        steps: u64,
+        policy: CheckpointPolicy,
+        interrupt_at: Option<u64>,
+    ) -> Result<Outcome, TrainingError> {
+        let training = TrainingConfig { train_steps: steps, ..CONFIG };
+        let config = serde_json::json!({ "training": training, "model_config": {} });
+        let mut manifest = Manifest::begin("walk", "walk", 1, config, vec![]);
+        manifest.extendable = true;
+        let mut run = RunDir::begin(path, manifest, true)?;
+        let interrupt = Interrupt::new();
+        let interrupted = interrupt_at.map(|at| (at, interrupt.clone()));
+        let walk = Walk { position: 0.0, interrupt: interrupted, nan_at: 0 };
+        let mut trainee = Validated(walk, LOSSES, policy);
+        let outcome = train(&mut run, &training, &mut trainee, &Silent, &interrupt)?;
+        if outcome == Outcome::Complete {
+            run.complete(serde_json::Map::new())?;
+        }
+        Ok(outcome)
+    }
+
+    fn numbers(path: &Path) -> Vec<u64> {
+        Checkpoints::new(&path.join("checkpoints")).numbers().unwrap()
+    }
+
+    fn position(path: &Path, number: u64) -> Vec<u8> {
+        fs::read(Checkpoints::new(&path.join("checkpoints")).path(number).join("position")).unwrap()
+    }
+
+    #[test]
+    fn a_training_stops_early_and_its_best_checkpoint_is_taken() {
+        for interrupt_at in [None, Some(23), Some(30), Some(38)] {
+            let directory = tempfile::tempdir().unwrap();
+            let path = directory.path();
+            let policy = CheckpointPolicy { keep: Some(1), early_stopping: Some(3) };
+            if interrupt_at.is_some() {
+                run_validated(path, 60, policy, interrupt_at).unwrap();
+                assert_eq!(Choice::Best.number(path, "walk").unwrap(), 2);
+                assert!(Choice::Last.number(path, "walk").is_err());
+            }
+            assert_eq!(run_validated(path, 60, policy, None).unwrap(), Outcome::Complete);
+            let results = RunDir::read(path, "walk").unwrap().results;
+            let expected = serde_json::json!({
+                "best_checkpoint": 2, "best_validation_loss": 3.0, "checkpoint": 2,
+            });
+            assert_eq!(serde_json::Value::from(results), expected);
+            assert_eq!(numbers(path), [2, 5]);
+            let taken = TrainedRun::open(path, "walk", None).unwrap();
+            assert!(taken.checkpoint().ends_with("model-002"));
+            assert_eq!(Choice::Best.number(path, "walk").unwrap(), 2);
+            assert_eq!(Choice::Last.number(path, "walk").unwrap(), 5);
+        }
+    }
+
+    #[test]
+    fn a_finished_training_is_extended_to_the_same_bits() {
+        let (whole, parts) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let (whole, parts) = (whole.path(), parts.path());
+        let policy = CheckpointPolicy { keep: Some(1), early_stopping: None };
+        run_validated(whole, 60, policy, None).unwrap();
+        run_validated(parts, 30, policy, None).unwrap();
+        assert_eq!(numbers(parts), [2, 3]);
+        run_validated(parts, 60, policy, None).unwrap();
+        assert_eq!(position(whole, 6), position(parts, 6));
+        // Those that later stages may have worked with are still there.
+        assert_eq!((numbers(whole), numbers(parts)), (vec![6], vec![2, 3, 6]));
+        // Fewer steps are other work, and so are more where a checkpoint would be replaced.
+        let error = run_validated(parts, 30, policy, None).unwrap_err().to_string();
+        assert!(error.contains("train_steps 30, was 60"), "{error}");
+        let odd = tempfile::tempdir().unwrap();
+        run_validated(odd.path(), 20, policy, None).unwrap();
+        run_validated(odd.path(), 29, policy, Some(25)).unwrap();
+        run_validated(odd.path(), 30, policy, None).unwrap();
+        assert_eq!(position(whole, 6).len(), position(odd.path(), 3).len());
+    }
+
+    #[test]
+    fn a_checkpoint_that_somebody_took_stays() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path();
+        let policy = CheckpointPolicy { keep: Some(1), early_stopping: None };
+        run_validated(path, 60, policy, Some(12)).unwrap();
+        TrainedRun::open(path, "walk", Some(1)).unwrap();
+        run_validated(path, 60, policy, None).unwrap();
+        assert_eq!(numbers(path), [1, 6]);
     }
 
     #[test]
