@@ -39,12 +39,12 @@ pub struct FrameVae {
     spread: Linear,
     decoder: ConvDecoder,
     #[module(skip)]
-    variational: VariationalSettings,
+    pub(crate) variational: VariationalSettings,
 }
 
 impl FrameVae {
     /// Mean and what the standard deviation is made of, `[batch, latent]` each.
-    fn posterior(&self, observations: Tensor<2>) -> (Tensor<2>, Tensor<2>) {
+    pub(crate) fn posterior(&self, observations: Tensor<2>) -> (Tensor<2>, Tensor<2>) {
         let features = self.encoder.forward(observations);
         (self.mean.forward(features.clone()), self.spread.forward(features))
     }

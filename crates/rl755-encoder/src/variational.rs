@@ -74,8 +74,19 @@ impl VariationalSettings {
         (mean, spread): (Tensor<2>, Tensor<2>),
         reconstruct: impl FnOnce(Tensor<2>) -> Tensor<2>,
     ) -> Losses {
-        let deviation = self.deviation(spread.clone());
         let noise = standard_normal(mean.shape(), &mean.device());
+        self.losses_with(noise, target, (mean, spread), reconstruct)
+    }
+
+    /// [`losses`](Self::losses) with the noise of the latents, `[batch, latent]`.
+    pub(crate) fn losses_with(
+        &self,
+        noise: Tensor<2>,
+        target: Tensor<2>,
+        (mean, spread): (Tensor<2>, Tensor<2>),
+        reconstruct: impl FnOnce(Tensor<2>) -> Tensor<2>,
+    ) -> Losses {
+        let deviation = self.deviation(spread.clone());
         let kl = self.kl(&mean, spread, deviation.clone());
         let floor = self.kl_floor(mean.dims()[1]);
         let reconstruction = squared_error(reconstruct(mean + deviation * noise), target);

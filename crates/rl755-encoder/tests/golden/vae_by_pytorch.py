@@ -1,7 +1,7 @@
 """What PyTorch gives for small VAEs of the shapes of vae-64 and vae-96, for src/parity.rs (2.13.0 wrote the committed
 files).
 
-The frames are those of `frame_bytes`, the noise is in the files. Of reconstructions, of the mean, every 41st number is kept.
+The frames are made of `numbers`, the noise is in the files. Of reconstructions, of the mean, every 41st number is kept.
 """
 
 import sys
@@ -12,7 +12,7 @@ from torch import nn
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parents[2] / "rl755-nn/tests/pytorch"))
-from golden_file import GoldenFile, frame_bytes, normal, randomise
+from golden_file import GoldenFile, normal, numbers, randomise
 
 BATCH, LATENT, CHANNELS = 2, 3, (4, 8, 8, 4)
 
@@ -46,7 +46,8 @@ class Vae(nn.Module):
 
 def write(name, size, first, last, std_dev, beta, free_nats, seed):
     vae = randomise(Vae(first, last), seed)
-    x = (frame_bytes(BATCH, size).float() / 255).double().permute(0, 3, 1, 2)
+    frames = numbers(BATCH * size * size * 3).view(BATCH, size, size, 3)
+    x = (frames.float() / 255).double().permute(0, 3, 1, 2)
     noise = normal((BATCH, LATENT), seed + 1)
     mean, spread = vae.encode(x)
     posterior = torch.distributions.Normal(mean, std_dev(spread))

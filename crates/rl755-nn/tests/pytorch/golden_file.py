@@ -28,10 +28,10 @@ def normal(shape, seed):
     return torch.randn(shape, generator=torch.Generator().manual_seed(seed)).double()
 
 
-def frame_bytes(batch, size, channels=3):
-    """Frames that any language can make, `[batch, height, width, channel]`."""
-    index = torch.arange(batch * size * size * channels)
-    return ((31 * index * index + 7 * index + index // 97) % 256).view(batch, size, size, channels)
+def numbers(count):
+    """Numbers from 0 to 255 that any language can make."""
+    index = torch.arange(count)
+    return (31 * index * index + 7 * index + index // 97) % 256
 
 
 class GoldenFile:
