@@ -1,7 +1,7 @@
 //! How many parameters the models have at their defaults.
 
 use burn::tensor::Device;
-use rl755_encoder::{Autoencoder, EncoderModel, FrameVae, Identity, Vae64, Vae96};
+use rl755_encoder::{Autoencoder, EncoderModel, FrameVae, Identity, Mlp, SimClr, Vae64, Vae96};
 use rl755_env::Space;
 use rl755_nn::num_parameters;
 use rl755_sequence::{MdnRnn, NullNetwork, SequenceNetwork, Sizes, Transformer};
@@ -10,13 +10,15 @@ use rl755_sequence::{MdnRnn, NullNetwork, SequenceNetwork, Sizes, Transformer};
 pub const SIZES: Sizes = Sizes { latent: 32, action: 3, sequence_length: 32 };
 
 /// The name of each encoder and sequence model, and how many parameters it has at its defaults, for
-/// the frames of CarRacing, latents of 32 numbers and actions of 3.
+/// the frames of CarRacing or vectors of 8 numbers, latents of 32 numbers and actions of 3.
 pub fn counts() -> Vec<(&'static str, usize)> {
     let frames = Space::Image { height: 96, width: 96, channels: 3 };
     let vectors = Space::Box { low: vec![-1.0; 8], high: vec![1.0; 8] };
     vec![
         encoder::<Autoencoder>(&frames),
         encoder::<Identity>(&vectors),
+        encoder::<Mlp>(&vectors),
+        encoder::<SimClr>(&frames),
         encoder::<FrameVae>(&frames),
         encoder::<Vae64>(&frames),
         encoder::<Vae96>(&frames),

@@ -12,6 +12,8 @@ use burn::{
     },
 };
 
+use rl755_kernels::{Activation, ConvOptions, conv_transpose2d, conv2d};
+
 use crate::{
     conv_settings::Level,
     frozen_conv::{ConvWeights, FrozenVae, Spread},
@@ -54,7 +56,7 @@ impl ConvEncoder {
         let batch = frames.dims()[0];
         let mut x = frames.reshape([batch, height, width, channels]);
         for conv in &self.convs {
-            x = relu(convolve(x, conv));
+            x = convolve(x, conv);
         }
         x.flatten(1, 3)
     }
@@ -86,10 +88,10 @@ impl ConvDecoder {
         let batch = x.dims()[0];
         let mut x = x.reshape([batch, height, width, channels_out]);
         for (index, layer) in self.deconvs.iter().enumerate() {
-            let y = convolve_back(x, layer);
-            x = if index + 1 == self.deconvs.len() { sigmoid(y) } else { relu(y) };
+            let last = index + 1 == self.deconvs.len();
+            x = convolve_back(x, layer, if last { Activation::None } else { Activation::Relu });
         }
-        x.flatten(1, 3)
+        sigmoid(x.flatten(1, 3))
     }
 }
 
@@ -120,12 +122,18 @@ fn deconv(level: &Level, device: &Device) -> ConvTranspose2d {
     layer
 }
 
-/// A convolution of `[batch, height, width, channel]`.
+/// A convolution of `[batch, height, width, channel]` with ReLU.
 fn convolve(x: Tensor<4>, layer: &Conv2d) -> Tensor<4> {
-    layer.forward(x.permute([0, 3, 1, 2])).permute([0, 2, 3, 1])
+    let options = options(layer.stride, Activation::Relu);
+    conv2d(x, layer.weight.val(), layer.bias.as_ref().map(|bias| bias.val()), options)
 }
 
 /// A transposed convolution of `[batch, height, width, channel]`.
-fn convolve_back(x: Tensor<4>, layer: &ConvTranspose2d) -> Tensor<4> {
-    layer.forward(x.permute([0, 3, 1, 2])).permute([0, 2, 3, 1])
+fn convolve_back(x: Tensor<4>, layer: &ConvTranspose2d, activation: Activation) -> Tensor<4> {
+    let options = options(layer.stride, activation);
+    conv_transpose2d(x, layer.weight.val(), layer.bias.as_ref().map(|bias| bias.val()), options)
+}
+
+fn options(stride: [usize; 2], activation: Activation) -> ConvOptions {
+    ConvOptions { stride, activation, ..ConvOptions::default() }
 }

@@ -27,7 +27,7 @@ pub enum Spread {
 }
 
 impl Spread {
-    fn std_dev(self, raw: f32) -> f32 {
+    pub(crate) fn std_dev(self, raw: f32) -> f32 {
         match self {
             Self::LogVariance => (0.5 * raw).exp(),
             Self::Softplus => raw.max(0.0) + (-raw.abs()).exp().ln_1p(),
@@ -230,10 +230,10 @@ impl CpuEncoder for FrozenVae {
     }
 }
 
-fn values<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
+pub(crate) fn values<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
     tensor.into_data().convert::<f32>().try_into_vec::<f32>().expect("converted to f32 just now")
 }
 
-fn bias(bias: Option<&burn::module::Param<Tensor<1>>>, width: usize) -> Vec<f32> {
+pub(crate) fn bias(bias: Option<&burn::module::Param<Tensor<1>>>, width: usize) -> Vec<f32> {
     bias.map_or_else(|| vec![0.0; width], |bias| values(bias.val()))
 }

@@ -54,6 +54,15 @@ pub trait EncoderModel: Module + Sync + 'static {
     /// On a bad value in `config`, or observations that the model cannot take.
     fn init(config: &Self::Config, input: &Space, device: &Device) -> Result<Self, EncoderError>;
 
+    /// How many observations [`fit`](Self::fit) is given. Default 0: it is not called.
+    const FITTED_TO: usize = 0;
+
+    /// Measures what it needs to know of the data before training, such as means and deviations
+    /// to normalise by, once, from [`FITTED_TO`](Self::FITTED_TO) observations or a few more of
+    /// the training split (or all that training sees, where these are fewer), one row after
+    /// another. What it keeps should be parameters, so that checkpoints have it.
+    fn fit(&mut self, _observations: &[f32]) {}
+
     /// Numbers in a latent.
     fn latent_size(&self) -> usize;
 

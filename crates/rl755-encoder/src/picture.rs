@@ -19,7 +19,9 @@ pub(crate) struct Picture {
 }
 
 /// Rows of frames, each above the row of their reconstructions. Both are whole frames of the
-/// image space `input`, in 0..=1, one after another. `None` for other spaces and without frames.
+/// image space `input`, in 0..=1, one after another. Of frames that are neither grey nor coloured, such
+/// as stacks, the last three channels are shown, or the last one. `None` for other spaces and without
+/// frames.
 pub(crate) fn side_by_side(
     input: &Space,
     frames: &[f32],
@@ -33,27 +35,47 @@ pub(crate) fn side_by_side(
     }
     let columns = count.min(COLUMNS);
     let size = [count.div_ceil(columns) * 2 * height, columns * width];
-    let line = size[1] * channels;
+    let shown = if channels.is_multiple_of(3) { 3 } else { 1 };
+    let line = size[1] * shown;
     let mut pixels = vec![0; size[0] * line];
     let mut paint = |values: &[f32], below: usize| {
         for (index, frame) in values.chunks_exact(each).enumerate() {
             let top = (index / columns * 2 + below) * height;
-            let left = index % columns * width * channels;
+            let left = index % columns * width * shown;
             for (y, row) in frame.chunks_exact(width * channels).enumerate() {
-                let to = &mut pixels[(top + y) * line + left..][..row.len()];
-                to.iter_mut().zip(row).for_each(|(to, &value)| *to = byte(value));
+                let to = &mut pixels[(top + y) * line + left..][..width * shown];
+                for (to, pixel) in to.chunks_exact_mut(shown).zip(row.chunks_exact(channels)) {
+                    let last = &pixel[channels - shown..];
+                    to.iter_mut().zip(last).for_each(|(to, &value)| *to = byte(value));
+                }
             }
         }
     };
     paint(frames, 0);
     paint(reconstructions, 1);
-    let png = encode_frame(FrameShape { height: size[0], width: size[1], channels }, &pixels)?;
+    let shape = FrameShape { height: size[0], width: size[1], channels: shown };
+    let png = encode_frame(shape, &pixels)?;
     Ok(Some(Picture { size, png }))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_stacked_frames_the_last_is_shown() {
+        let shown = |channels: usize| {
+            let input = Space::Image { height: 1, width: 1, channels };
+            let frame: Vec<f32> = (0..channels).map(|i| i as f32 / 255.0).collect();
+            let picture = side_by_side(&input, &frame, &frame).unwrap().unwrap();
+            let colours = if channels.is_multiple_of(3) { 3 } else { 1 };
+            let shape = FrameShape { height: 2, width: 1, channels: colours };
+            let mut pixels = vec![0; shape.bytes()];
+            rl755_data::decode_frame(shape, &picture.png, &mut pixels).unwrap();
+            pixels[..colours].to_vec()
+        };
+        assert_eq!((shown(4), shown(2), shown(9)), (vec![3], vec![1], vec![6, 7, 8]));
+    }
 
     #[test]
     fn reconstructions_are_below_their_frames() {

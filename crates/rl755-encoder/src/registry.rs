@@ -7,8 +7,8 @@ use rl755_env::Space;
 use rl755_run::{Outcome, UnknownName};
 
 use crate::{
-    Autoencoder, EncoderError, EncoderModel, FrameVae, Identity, ObservationEncoder, StageContext,
-    TrainEncoderConfig, Vae64, Vae96,
+    Autoencoder, EncoderError, EncoderModel, FrameVae, Identity, Mlp, ObservationEncoder, SimClr,
+    StageContext, TrainEncoderConfig, Vae64, Vae96,
     load::{load, untrained},
     model_config,
     run::EncoderRun,
@@ -20,7 +20,7 @@ use crate::{
 /// ```
 /// use rl755_encoder::EncoderRegistry;
 /// let registry = EncoderRegistry::with_builtin();
-/// assert_eq!(registry.names(), ["autoencoder", "identity", "vae", "vae-64", "vae-96"]);
+/// assert_eq!(registry.names(), ["autoencoder", "identity", "mlp", "simclr", "vae", "vae-64", "vae-96"]);
 /// // A crate with an encoder of its own adds it by type: registry.add::<SlotVae>();
 /// ```
 pub struct EncoderRegistry {
@@ -47,7 +47,7 @@ impl EncoderRegistry {
     pub fn with_builtin() -> Self {
         let mut registry = Self::empty();
         registry.add::<Autoencoder>().add::<Identity>();
-        registry.add::<FrameVae>().add::<Vae64>().add::<Vae96>();
+        registry.add::<Mlp>().add::<SimClr>().add::<FrameVae>().add::<Vae64>().add::<Vae96>();
         registry
     }
 

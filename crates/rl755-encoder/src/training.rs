@@ -15,7 +15,7 @@ use rl755_run::{
 
 use crate::{
     EncoderError, EncoderModel, StageContext, TrainEncoderConfig,
-    batches::{Batches, batches},
+    batches::{Batches, batches, rows_of},
     input_form::InputForm,
     model_config,
     picture::side_by_side,
@@ -63,8 +63,12 @@ pub(crate) fn train<M: EncoderModel>(
         return Ok(Outcome::Complete);
     }
     let seed = derive_seed(config.seed, "weights", 0);
+    let sample = sample::<M>(&sampler, &form, training.train_steps)?;
     let learner = Learner::new(context.device, seed, &config.optimizer, |device| {
-        M::init(&parsed, form.input(), device).expect("the same call gave a model just before")
+        let model = M::init(&parsed, form.input(), device);
+        let mut model = model.expect("the same call gave a model just before");
+        model.fit(&sample);
+        model
     });
     let mut trainee = EncoderTrainee {
         learner,
@@ -88,6 +92,23 @@ pub(crate) fn train<M: EncoderModel>(
         run.complete(results)?;
     }
     Ok(outcome)
+}
+
+/// The observations that the model is fitted to before training: those of the first batches.
+fn sample<M: EncoderModel>(
+    sampler: &FrameSampler,
+    form: &InputForm,
+    batches: u64,
+) -> Result<Vec<f32>, EncoderError> {
+    let mut rows = Vec::new();
+    let enough = M::FITTED_TO * form.input().width();
+    for batch in 0..batches {
+        if rows.len() >= enough {
+            break;
+        }
+        rows.extend(rows_of(&sampler.batch(batch)?, form));
+    }
+    Ok(rows)
 }
 
 fn sampler_config(config: &TrainEncoderConfig, training: &TrainingConfig) -> FrameSamplerConfig {

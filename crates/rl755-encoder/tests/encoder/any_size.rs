@@ -1,7 +1,9 @@
 //! Frames of any height, width and channels, as they are, resized, or grey.
 
 use burn::tensor::Device;
-use rl755_encoder::{Autoencoder, ConvSettings, EncoderModel, EncoderRegistry, FrameVae};
+use rl755_encoder::{
+    Autoencoder, ConvSettings, EncoderModel, EncoderRegistry, FrameVae, Mlp, SimClr, Vae64, Vae96,
+};
 use rl755_env::{ObservationBuffer, ObservationRef, Space};
 use rl755_nn::num_parameters;
 use serde_json::json;
@@ -25,7 +27,7 @@ fn frames_of_any_shape_are_encoded_and_painted() {
         (image(2, 3, 3), json!({ "kernel_sizes": [2], "channels": [8] })),
         (image(40, 40, 3), json!({ "kernel_sizes": [8, 4], "strides": [4, 2] })),
     ] {
-        for model in ["autoencoder", "vae"] {
+        for model in ["autoencoder", "simclr", "vae"] {
             let encoder = registry.untrained(model, &config, &space, &Device::flex()).unwrap();
             let frames: Vec<u8> = (0..3 * space.width()).map(|i| (i * i % 251) as u8).collect();
             let latents = encoder.encode(ObservationRef::U8(&frames)).unwrap().mean;
@@ -126,4 +128,43 @@ fn unknown_settings_are_named_with_the_known_ones() {
                     `free_nats`, `grayscale`, `input_size`, `kernel_sizes`, `latent_size`, \
                     `std_dev`, `strides`";
     assert_eq!(error.to_string(), expected);
+}
+
+/// The numbers of parameters with the defaults, for frames of each size or vectors of each width.
+fn parameters<M: EncoderModel>(spaces: &[Space]) -> (&'static str, Vec<usize>) {
+    let config = M::Config::default();
+    let count = |space: &Space| {
+        let input = M::input_space(&config, space).unwrap();
+        num_parameters(&M::init(&config, &input, &Device::flex()).unwrap())
+    };
+    (M::NAME, spaces.iter().map(count).collect())
+}
+
+#[test]
+fn the_documented_numbers_of_parameters_are_true() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/encoders.md");
+    let text = std::fs::read_to_string(path).unwrap();
+    let frames = [image(64, 64, 3), image(96, 96, 3)];
+    let vectors = [4, 17].map(|n| Space::Box { low: vec![0.0; n], high: vec![1.0; n] });
+    for (name, counts) in [
+        parameters::<Vae64>(&frames[..1]),
+        parameters::<Vae96>(&frames[..1]),
+        parameters::<FrameVae>(&frames),
+        parameters::<Autoencoder>(&frames),
+        parameters::<SimClr>(&frames),
+        parameters::<Mlp>(&vectors),
+    ] {
+        let row = text.lines().find(|line| line.starts_with(&format!("| `{name}` | "))).unwrap();
+        for count in counts {
+            let digits = count.to_string();
+            let groups: Vec<&str> = digits
+                .as_bytes()
+                .rchunks(3)
+                .rev()
+                .map(|group| std::str::from_utf8(group).unwrap())
+                .collect();
+            let grouped = groups.join(",");
+            assert!(row.contains(&grouped), "{name} has {grouped} parameters: {row}");
+        }
+    }
 }

@@ -41,7 +41,7 @@ fn check_rows(encoder: &dyn ObservationEncoder, frames: &[u8]) {
 #[test]
 fn rows_do_not_depend_on_their_batch_or_on_threads() {
     let place = Place::with_frames(8);
-    for model in ["vae-64", "vae-96", "vae", "autoencoder"] {
+    for model in ["vae-64", "vae-96", "vae", "autoencoder", "simclr"] {
         let run = place.train(&place.narrow(model, 2), model);
         let registry = EncoderRegistry::with_builtin();
         let encoder = registry.load(&run, None, &Device::flex()).unwrap();

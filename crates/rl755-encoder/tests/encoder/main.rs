@@ -4,9 +4,11 @@
 
 mod any_size;
 mod checkpoint;
+mod contrastive;
 mod custom;
 mod encode;
 mod inference;
 mod losses;
+mod mlp;
 mod synthetic;
 mod training;
