@@ -3,17 +3,21 @@
 //! Supported are kernels of any height and width, any stride and any padding with zeros; not
 //! dilation, groups or output padding.
 
+mod backward;
 mod burns;
 mod geometry;
 mod operations;
+mod packed;
 mod passes;
+mod pixels;
 mod weights;
 
 use burn::tensor::Tensor;
 
 use crate::{apply, runs_here};
 use geometry::Geometry;
-use operations::{Convolution, Transposed};
+use operations::{Kind, Layer};
+pub use packed::PackedConvolution;
 
 /// What is done with the sums of a layer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -60,25 +64,16 @@ pub fn conv2d(
     let [_, height, width, from] = x.dims();
     let [to, weight_from, kernel_height, kernel_width] = weight.dims();
     assert_eq!(from, weight_from, "channels of the frames and of the weights");
-    check(&options, [kernel_height, kernel_width], &bias, to);
+    check(&options, [kernel_height, kernel_width]);
+    check_bias(&bias, to);
     let kernel = [kernel_height, kernel_width];
-    let along = |i: usize, size: usize| {
-        let padded = size + 2 * options.padding[i];
-        assert!(kernel[i] <= padded, "a kernel of {} on {padded} padded pixels", kernel[i]);
-        (padded - kernel[i]) / options.stride[i] + 1
-    };
-    let geometry = Geometry {
-        frame: [height, width, from],
-        grid: [along(0, height), along(1, width)],
-        kernel,
-        stride: options.stride,
-        padding: options.padding,
-    };
+    let geometry = seen_by(kernel, [height, width, from], &options);
     if !(runs_here(&x) && runs_here(&weight) && bias.as_ref().is_none_or(runs_here)) {
         return burns::conv2d(x, weight, bias, options);
     }
     let (bias, has_bias) = or_empty(bias, &x);
-    let operation = Convolution { geometry, has_bias, activation: options.activation };
+    let (kind, activation) = (Kind::Convolution, options.activation);
+    let operation = Layer { kind, geometry, has_bias, activation };
     apply(operation, [x.into_dispatch(), weight.into_dispatch(), bias.into_dispatch()])
 }
 
@@ -100,7 +95,8 @@ pub fn conv_transpose2d(
     let [weight_from, to, kernel_height, kernel_width] = weight.dims();
     assert_eq!(from, weight_from, "channels of the frames and of the weights");
     assert!(height > 0 && width > 0, "frames of {height}×{width} pixels");
-    check(&options, [kernel_height, kernel_width], &bias, to);
+    check(&options, [kernel_height, kernel_width]);
+    check_bias(&bias, to);
     let kernel = [kernel_height, kernel_width];
     let along = |i: usize, size: usize| {
         let (whole, cut) = ((size - 1) * options.stride[i] + kernel[i], 2 * options.padding[i]);
@@ -118,13 +114,28 @@ pub fn conv_transpose2d(
         return burns::conv_transpose2d(x, weight, bias, options);
     }
     let (bias, has_bias) = or_empty(bias, &x);
-    let operation = Transposed { geometry, has_bias, activation: options.activation };
+    let (kind, activation) = (Kind::Transposed, options.activation);
+    let operation = Layer { kind, geometry, has_bias, activation };
     apply(operation, [x.into_dispatch(), weight.into_dispatch(), bias.into_dispatch()])
 }
 
-fn check(options: &ConvOptions, kernel: [usize; 2], bias: &Option<Tensor<1>>, to: usize) {
+/// What a convolution sees of frames of that height, width and channels.
+fn seen_by(kernel: [usize; 2], frame: [usize; 3], options: &ConvOptions) -> Geometry {
+    let ConvOptions { stride, padding, .. } = *options;
+    let grid = [0, 1].map(|i| {
+        let padded = frame[i] + 2 * padding[i];
+        assert!(kernel[i] <= padded, "a kernel of {} on {padded} padded pixels", kernel[i]);
+        (padded - kernel[i]) / stride[i] + 1
+    });
+    Geometry { frame, grid, kernel, stride, padding }
+}
+
+fn check(options: &ConvOptions, kernel: [usize; 2]) {
     assert!(options.stride.iter().all(|&stride| stride > 0), "a stride of 0");
     assert!(kernel.iter().all(|&size| size > 0), "a kernel of {kernel:?}");
+}
+
+fn check_bias(bias: &Option<Tensor<1>>, to: usize) {
     if let Some(bias) = bias {
         assert_eq!(bias.dims(), [to], "a bias for each channel");
     }
@@ -137,6 +148,3 @@ fn or_empty(bias: Option<Tensor<1>>, x: &Tensor<4>) -> (Tensor<1>, bool) {
         None => (Tensor::zeros([1], &x.device()), false),
     }
 }
-
-#[cfg(test)]
-mod tests;

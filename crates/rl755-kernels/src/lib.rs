@@ -7,9 +7,10 @@
 mod convolution;
 mod matrix_product;
 mod operation;
+mod simd;
 #[cfg(test)]
 mod testing;
 
-pub use convolution::{Activation, ConvOptions, conv_transpose2d, conv2d};
+pub use convolution::{Activation, ConvOptions, PackedConvolution, conv_transpose2d, conv2d};
 pub use matrix_product::{Matrix, Store, multiply, par_multiply};
 pub use operation::{Operation, View, apply, runs_here};

@@ -41,72 +41,81 @@ impl Geometry {
         self.frame.iter().product()
     }
 
-    /// Each row of a kernel at each place, as far as it is within the frame: `(place, kernel row,
-    /// first kernel column, offset in the frame, pixels)`.
-    fn runs(&self) -> impl Iterator<Item = (usize, usize, usize, usize, usize)> + use<'_> {
+    /// The part of a kernel of `kernel` pixels that is inside `size` pixels when the kernel begins
+    /// at `begin` of the padded ones: its first pixel, the one it falls on, and how many there are.
+    #[inline(always)]
+    fn inside(begin: usize, padding: usize, kernel: usize, size: usize) -> [usize; 3] {
+        let first = padding.saturating_sub(begin).min(kernel);
+        let end = (size + padding).saturating_sub(begin).min(kernel);
+        [first, (begin + first).saturating_sub(padding), end.saturating_sub(first)]
+    }
+
+    /// Calls `visit` with each row of a kernel at each place, as far as it is within the frame:
+    /// where it begins in the patches, `[places, tap, channel]`, as an offset of the patch and the
+    /// number of the tap, where in the frame, and how many pixels it has.
+    #[inline(always)]
+    fn for_each_run(&self, mut visit: impl FnMut(usize, usize, usize, usize)) {
         let [height, width, channels] = self.frame;
-        let columns = move |x: usize| {
-            let left = x * self.stride[1];
-            let first = self.padding[1].saturating_sub(left).min(self.kernel[1]);
-            let end = (width + self.padding[1]).saturating_sub(left).min(self.kernel[1]);
-            (first, (left + first).saturating_sub(self.padding[1]), end.saturating_sub(first))
-        };
-        (0..self.places()).flat_map(move |place| {
-            let (y, x) = (place / self.grid[1], place % self.grid[1]);
-            let (first, column, pixels) = columns(x);
-            (0..self.kernel[0]).filter_map(move |ky| {
-                let row = (y * self.stride[0] + ky).checked_sub(self.padding[0])?;
-                let inside = row < height && pixels > 0;
-                inside.then_some((place, ky, first, (row * width + column) * channels, pixels))
-            })
-        })
+        let depth = self.depth();
+        for y in 0..self.grid[0] {
+            let [first_ky, row, rows] =
+                Self::inside(y * self.stride[0], self.padding[0], self.kernel[0], height);
+            for x in 0..self.grid[1] {
+                let [first_kx, column, pixels] =
+                    Self::inside(x * self.stride[1], self.padding[1], self.kernel[1], width);
+                if pixels == 0 {
+                    continue;
+                }
+                let patch = (y * self.grid[1] + x) * depth;
+                for i in 0..rows {
+                    let tap = (first_ky + i) * self.kernel[1] + first_kx;
+                    visit(patch, tap, ((row + i) * width + column) * channels, pixels);
+                }
+            }
+        }
     }
 
     /// Gathers what the kernel sees of one frame, `[places, depth]`.
+    #[inline(always)]
     pub(crate) fn gather(&self, frame: &[f32], order: PatchOrder, patches: &mut [f32]) {
-        let (depth, channels) = (self.depth(), self.frame[2]);
+        let channels = self.frame[2];
         if self.padding != [0, 0] {
             patches.fill(0.0);
         }
-        for (place, ky, kx, from, pixels) in self.runs() {
-            let patch = &mut patches[place * depth..(place + 1) * depth];
-            let tap = ky * self.kernel[1] + kx;
-            let seen = &frame[from..from + pixels * channels];
-            match order {
-                PatchOrder::ChannelLast => {
-                    patch[tap * channels..(tap + pixels) * channels].copy_from_slice(seen);
+        match order {
+            PatchOrder::ChannelLast => self.for_each_run(|patch, tap, from, pixels| {
+                let (to, len) = (patch + tap * channels, pixels * channels);
+                patches[to..to + len].copy_from_slice(&frame[from..from + len]);
+            }),
+            PatchOrder::ChannelFirst => self.for_each_run(|patch, tap, from, pixels| {
+                let area = self.kernel[0] * self.kernel[1];
+                let seen = frame[from..from + pixels * channels].chunks_exact(channels);
+                for (i, pixel) in seen.enumerate() {
+                    let to = patches[patch + tap + i..].iter_mut().step_by(area);
+                    to.zip(pixel).for_each(|(to, from)| *to = *from);
                 }
-                PatchOrder::ChannelFirst => {
-                    let area = self.kernel[0] * self.kernel[1];
-                    for (i, pixel) in seen.chunks_exact(channels).enumerate() {
-                        let to = patch[tap + i..].iter_mut().step_by(area);
-                        to.zip(pixel).for_each(|(to, from)| *to = *from);
-                    }
-                }
-            }
+            }),
         }
     }
 
     /// Adds patches, `[places, depth]`, to one frame: the transpose of [`gather`](Self::gather).
+    #[inline(always)]
     pub(crate) fn scatter(&self, patches: &[f32], order: PatchOrder, frame: &mut [f32]) {
-        let (depth, channels) = (self.depth(), self.frame[2]);
-        for (place, ky, kx, begin, pixels) in self.runs() {
-            let patch = &patches[place * depth..(place + 1) * depth];
-            let tap = ky * self.kernel[1] + kx;
-            let seen = &mut frame[begin..begin + pixels * channels];
-            match order {
-                PatchOrder::ChannelLast => {
-                    let from = &patch[tap * channels..(tap + pixels) * channels];
-                    seen.iter_mut().zip(from).for_each(|(to, from)| *to += from);
+        let channels = self.frame[2];
+        match order {
+            PatchOrder::ChannelLast => self.for_each_run(|patch, tap, to, pixels| {
+                let (from, len) = (patch + tap * channels, pixels * channels);
+                let seen = frame[to..to + len].iter_mut();
+                seen.zip(&patches[from..from + len]).for_each(|(to, from)| *to += from);
+            }),
+            PatchOrder::ChannelFirst => self.for_each_run(|patch, tap, to, pixels| {
+                let area = self.kernel[0] * self.kernel[1];
+                let seen = frame[to..to + pixels * channels].chunks_exact_mut(channels);
+                for (i, pixel) in seen.enumerate() {
+                    let from = patches[patch + tap + i..].iter().step_by(area);
+                    pixel.iter_mut().zip(from).for_each(|(to, from)| *to += from);
                 }
-                PatchOrder::ChannelFirst => {
-                    let area = self.kernel[0] * self.kernel[1];
-                    for (i, pixel) in seen.chunks_exact_mut(channels).enumerate() {
-                        let from = patch[tap + i..].iter().step_by(area);
-                        pixel.iter_mut().zip(from).for_each(|(to, from)| *to += from);
-                    }
-                }
-            }
+            }),
         }
     }
 }

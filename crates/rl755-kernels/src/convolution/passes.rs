@@ -5,7 +5,7 @@
 //!
 //! - [`Passes::look`]: `grid = patches · tapsᵀ`, a convolution;
 //! - [`Passes::paint`]: `patches = grid · taps`, added up to frames, a transposed convolution;
-//! - [`Passes::compare`]: `taps = gridᵀ · patches`, the gradient of the weights of both.
+//! - `taps = gridᵀ · patches`, the gradient of the weights of both ([`backward`](super::backward)).
 //!
 //! The work is split by frames, in pieces that depend on the shapes only.
 
@@ -14,65 +14,76 @@ use std::cell::RefCell;
 use rayon::prelude::*;
 
 use super::{
+    Activation,
     geometry::{Geometry, PatchOrder},
-    weights::{pack, pack_transposed, unpack},
+    pixels::{activate, add_bias, repeated, set_bias},
+    weights::{pack, pack_transposed},
 };
-use crate::matrix_product::{Matrix, Store, multiply, par_multiply};
+use crate::{
+    matrix_product::{Matrix, Store, multiply, par_multiply},
+    simd::vectorized,
+};
 
-/// Rows of patches at once: about as many as the second-level cache holds.
-const ROWS: usize = 1024;
+/// Numbers in the patches of some frames at once: what fits the second-level cache beside others.
+const PATCHES: usize = 160 << 10;
 
-/// Pieces of a batch, at most.
-const PIECES: usize = 16;
+/// Parts of a batch whose gradients of the weights are summed up separately, at most. No more
+/// threads than that share a layer.
+pub(super) const SHARES: usize = 16;
 
-/// With fewer rows than this, splitting by frames leaves products too small: the whole batch is
+/// With no more rows than this, splitting by frames leaves products too small: the whole batch is
 /// one.
 const FEW_ROWS: usize = 512;
 
+/// Memory of a thread: fresh memory would cost as much as the arithmetic.
+#[derive(Default)]
+pub(super) struct Room {
+    pub(super) patches: Vec<f32>,
+    /// The gradient of what an activation was given.
+    pub(super) gradient: Vec<f32>,
+}
+
 thread_local! {
-    /// Patches of a piece: fresh memory would cost as much as the arithmetic.
-    static PATCHES: RefCell<Vec<f32>> = const { RefCell::new(Vec::new()) };
+    pub(super) static ROOM: RefCell<Room> = RefCell::default();
 }
 
-fn with_patches<R>(len: usize, work: impl FnOnce(&mut [f32]) -> R) -> R {
-    PATCHES.with_borrow_mut(|patches| {
-        if patches.len() < len {
-            patches.resize(len, 0.0);
-        }
-        work(&mut patches[..len])
-    })
-}
-
-/// Frames of `geometry`, and how many numbers there are at a place.
+/// Frames of `geometry`, how many numbers there are at a place, and what happens to the output.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Passes {
     pub(crate) geometry: Geometry,
     pub(crate) batch: usize,
     /// Numbers at a place.
     pub(crate) n: usize,
+    pub(crate) activation: Activation,
 }
 
 impl Passes {
-    fn rows(&self) -> usize {
+    pub(super) fn rows(&self) -> usize {
         self.batch * self.geometry.places()
     }
 
-    /// Frames in a piece.
-    fn piece(&self) -> usize {
-        let fitting = ROWS / self.geometry.places();
-        fitting.min(self.batch / PIECES).max(1)
+    /// Frames in a share.
+    pub(super) fn share(&self) -> usize {
+        self.batch.div_ceil(SHARES).max(1)
     }
 
-    fn is_whole(&self) -> bool {
+    /// Frames at once.
+    pub(super) fn piece(&self) -> usize {
+        let patches = self.geometry.places() * self.geometry.depth();
+        (PATCHES / patches.max(1)).clamp(1, self.share())
+    }
+
+    pub(super) fn is_whole(&self) -> bool {
         self.rows() <= FEW_ROWS
     }
 
     /// With fewer rows than columns, turning the weights around costs more than slower gathering.
-    fn order(&self) -> PatchOrder {
+    pub(super) fn order(&self) -> PatchOrder {
         if self.rows() < self.n { PatchOrder::ChannelFirst } else { PatchOrder::ChannelLast }
     }
 
-    fn gather_all(&self, frames: &[f32]) -> Vec<f32> {
+    /// The patches of all frames.
+    pub(super) fn gather_all(&self, frames: &[f32]) -> Vec<f32> {
         let width = self.geometry.places() * self.geometry.depth();
         let mut patches = vec![0.0; self.batch * width];
         let each = patches.par_chunks_mut(width).zip(frames.par_chunks(self.geometry.width()));
@@ -80,142 +91,145 @@ impl Passes {
         patches
     }
 
-    fn gather_some(&self, frames: &[f32], patches: &mut [f32]) {
-        let width = self.geometry.places() * self.geometry.depth();
+    /// The patches of some frames.
+    #[inline(always)]
+    pub(super) fn gather<'a>(&self, frames: &[f32], room: &'a mut Vec<f32>) -> Matrix<'a> {
+        let (places, depth) = (self.geometry.places(), self.geometry.depth());
         let each = frames.chunks_exact(self.geometry.width());
-        each.zip(patches.chunks_exact_mut(width)).for_each(|(frame, patches)| {
+        let rows = each.len() * places;
+        room.resize(rows * depth, 0.0);
+        each.zip(room.chunks_exact_mut(places * depth)).for_each(|(frame, patches)| {
             self.geometry.gather(frame, PatchOrder::ChannelLast, patches);
+        });
+        Matrix::new(room, [rows, depth])
+    }
+
+    /// Some frames by their patches, `grid · taps`, and what they have already.
+    #[inline(always)]
+    pub(super) fn scatter(
+        &self,
+        grid: Matrix<'_>,
+        taps: Matrix<'_>,
+        room: &mut Vec<f32>,
+        frames: &mut [f32],
+    ) {
+        let (places, depth) = (self.geometry.places(), self.geometry.depth());
+        room.resize(grid.shape()[0] * depth, 0.0);
+        multiply(grid, taps, room, Store::Set);
+        let each = frames.chunks_exact_mut(self.geometry.width());
+        each.zip(room.chunks_exact(places * depth)).for_each(|(frame, patches)| {
+            self.geometry.scatter(patches, PatchOrder::ChannelLast, frame);
         });
     }
 
-    /// `[batch, places, n]` from frames and weights `[n, channel, kernel height, kernel width]`;
-    /// `finish` is given each piece.
-    pub(crate) fn look(
-        &self,
-        frames: &[f32],
-        weight: &[f32],
-        finish: impl Fn(&mut [f32]) + Sync,
-    ) -> Vec<f32> {
-        let (geometry, n) = (&self.geometry, self.n);
-        let (depth, places) = (geometry.depth(), geometry.places());
+    /// `[batch, places, n]` from frames, weights `[n, channel, kernel height, kernel width]` and
+    /// bias `[n]`.
+    pub(crate) fn look(&self, frames: &[f32], weight: &[f32], bias: Option<&[f32]>) -> Vec<f32> {
+        let n = self.n;
         let mut grid = vec![0.0; self.rows() * n];
         if self.is_whole() {
             let patches = self.gather_all(frames);
-            let patches = Matrix::new(&patches, [self.rows(), depth]);
-            if self.order() == PatchOrder::ChannelFirst {
-                let taps = Matrix::new(weight, [n, depth]).transposed();
-                par_multiply(patches, taps, &mut grid, Store::Set);
-            } else {
-                let taps = pack_transposed(weight, n, geometry);
-                par_multiply(patches, Matrix::new(&taps, [depth, n]), &mut grid, Store::Set);
-            }
-            grid.par_chunks_mut(places * n).for_each(&finish);
+            self.look_whole(&patches, weight, &mut grid);
+            let bias = bias.map(repeated);
+            grid.par_chunks_mut(self.geometry.places() * n).for_each(|grid| {
+                vectorized(|| {
+                    add_bias(bias.as_deref(), grid);
+                    activate(self.activation, grid);
+                });
+            });
             return grid;
         }
-        let taps = pack_transposed(weight, n, geometry);
-        let taps = Matrix::new(&taps, [depth, n]);
+        let taps = pack_transposed(weight, n, &self.geometry);
         let piece = self.piece();
-        let pieces = grid.par_chunks_mut(piece * places * n);
-        pieces.zip(frames.par_chunks(piece * geometry.width())).for_each(|(grid, frames)| {
-            let rows = grid.len() / n;
-            with_patches(rows * depth, |patches| {
-                self.gather_some(frames, patches);
-                multiply(Matrix::new(patches, [rows, depth]), taps, grid, Store::Set);
-            });
-            finish(grid);
+        let pieces = grid.par_chunks_mut(piece * self.geometry.places() * n);
+        let bias = bias.map(repeated);
+        pieces.zip(frames.par_chunks(piece * self.geometry.width())).for_each(|(grid, frames)| {
+            self.look_at(frames, &taps, bias.as_deref(), grid);
         });
         grid
     }
 
-    /// Frames from `[batch, places, n]` and weights `[n, channel, kernel height, kernel width]`;
-    /// `begin` and `finish` are given each frame, before and after.
-    pub(crate) fn paint(
+    /// Some frames, on the calling thread: `taps` are `[depth, n]`, `bias` is [`repeated`]. The
+    /// result for a frame has the same bits whatever the others are.
+    pub(crate) fn look_at(
         &self,
-        grid: &[f32],
-        weight: &[f32],
-        begin: impl Fn(&mut [f32]) + Sync,
-        finish: impl Fn(&mut [f32]) + Sync,
-    ) -> Vec<f32> {
+        frames: &[f32],
+        taps: &[f32],
+        bias: Option<&[f32]>,
+        grid: &mut [f32],
+    ) {
+        let taps = Matrix::new(taps, [self.geometry.depth(), self.n]);
+        ROOM.with_borrow_mut(|room| {
+            vectorized(|| {
+                let patches = self.gather(frames, &mut room.patches);
+                multiply(patches, taps, grid, Store::Set);
+                add_bias(bias, grid);
+                activate(self.activation, grid);
+            });
+        });
+    }
+
+    pub(super) fn look_whole(&self, patches: &[f32], weight: &[f32], grid: &mut [f32]) {
+        let (depth, n) = (self.geometry.depth(), self.n);
+        let patches = Matrix::new(patches, [self.rows(), depth]);
+        if self.order() == PatchOrder::ChannelFirst {
+            let taps = Matrix::new(weight, [n, depth]).transposed();
+            par_multiply(patches, taps, grid, Store::Set);
+        } else {
+            let taps = pack_transposed(weight, n, &self.geometry);
+            par_multiply(patches, Matrix::new(&taps, [depth, n]), grid, Store::Set);
+        }
+    }
+
+    /// Frames from `[batch, places, n]`, weights `[n, channel, kernel height, kernel width]` and
+    /// bias `[channel]`.
+    pub(crate) fn paint(&self, grid: &[f32], weight: &[f32], bias: Option<&[f32]>) -> Vec<f32> {
         let (geometry, n) = (&self.geometry, self.n);
-        let (depth, places, width) = (geometry.depth(), geometry.places(), geometry.width());
+        let (places, width) = (geometry.places(), geometry.width());
         let mut frames = vec![0.0; self.batch * width];
-        let scatter = |order, patches: &[f32], frame: &mut [f32]| {
-            begin(frame);
-            geometry.scatter(patches, order, frame);
-            finish(frame);
-        };
+        let bias = bias.map(repeated);
+        let bias = bias.as_deref();
         if self.is_whole() {
-            let order = self.order();
-            let grid = Matrix::new(grid, [self.rows(), n]);
-            let mut patches = vec![0.0; self.rows() * depth];
-            if order == PatchOrder::ChannelFirst {
-                let taps = Matrix::new(weight, [n, depth]);
-                par_multiply(grid, taps, &mut patches, Store::Set);
-            } else {
-                let taps = pack(weight, geometry);
-                par_multiply(grid, Matrix::new(&taps, [n, depth]), &mut patches, Store::Set);
-            }
-            let each = frames.par_chunks_mut(width).zip(patches.par_chunks(places * depth));
-            each.for_each(|(frame, patches)| scatter(order, patches, frame));
+            self.paint_whole(grid, weight, bias, &mut frames);
             return frames;
         }
         let taps = pack(weight, geometry);
-        let taps = Matrix::new(&taps, [n, depth]);
+        let taps = Matrix::new(&taps, [n, geometry.depth()]);
         let piece = self.piece();
         let pieces = frames.par_chunks_mut(piece * width);
         pieces.zip(grid.par_chunks(piece * places * n)).for_each(|(frames, grid)| {
-            let rows = grid.len() / n;
-            with_patches(rows * depth, |patches| {
-                multiply(Matrix::new(grid, [rows, n]), taps, patches, Store::Set);
-                let each = frames.chunks_exact_mut(width);
-                each.zip(patches.chunks_exact(places * depth)).for_each(|(frame, patches)| {
-                    scatter(PatchOrder::ChannelLast, patches, frame);
+            let grid = Matrix::new(grid, [grid.len() / n, n]);
+            ROOM.with_borrow_mut(|room| {
+                vectorized(|| {
+                    if bias.is_some() {
+                        set_bias(bias, frames);
+                    }
+                    self.scatter(grid, taps, &mut room.patches, frames);
+                    activate(self.activation, frames);
                 });
             });
         });
         frames
     }
 
-    /// Weights `[n, channel, kernel height, kernel width]` from frames and `[batch, places, n]`.
-    pub(crate) fn compare(&self, frames: &[f32], grid: &[f32]) -> Vec<f32> {
+    fn paint_whole(&self, grid: &[f32], weight: &[f32], bias: Option<&[f32]>, frames: &mut [f32]) {
         let (geometry, n) = (&self.geometry, self.n);
-        let (depth, places, width) = (geometry.depth(), geometry.places(), geometry.width());
-        if self.is_whole() {
-            let patches = self.gather_all(frames);
-            let patches = Matrix::new(&patches, [self.rows(), depth]);
-            let grid = Matrix::new(grid, [self.rows(), n]);
-            let mut taps = vec![0.0; n * depth];
-            par_multiply(grid.transposed(), patches, &mut taps, Store::Set);
-            return match self.order() {
-                PatchOrder::ChannelFirst => taps,
-                PatchOrder::ChannelLast => unpack(&taps, geometry),
-            };
+        let (depth, order) = (geometry.depth(), self.order());
+        let grid = Matrix::new(grid, [self.rows(), n]);
+        let mut patches = vec![0.0; self.rows() * depth];
+        if order == PatchOrder::ChannelFirst {
+            par_multiply(grid, Matrix::new(weight, [n, depth]), &mut patches, Store::Set);
+        } else {
+            let taps = pack(weight, geometry);
+            par_multiply(grid, Matrix::new(&taps, [n, depth]), &mut patches, Store::Set);
         }
-        let share = self.batch.div_ceil(PIECES);
-        let shares = self.batch.div_ceil(share);
-        let mut sums = vec![0.0; shares * n * depth];
-        let piece = self.piece().min(share);
-        let each = sums.par_chunks_mut(n * depth).zip(frames.par_chunks(share * width));
-        each.zip(grid.par_chunks(share * places * n)).for_each(|((taps, frames), grid)| {
-            let pieces = frames.chunks(piece * width).zip(grid.chunks(piece * places * n));
-            for (i, (frames, grid)) in pieces.enumerate() {
-                let rows = grid.len() / n;
-                let store = if i == 0 { Store::Set } else { Store::Add };
-                with_patches(rows * depth, |patches| {
-                    self.gather_some(frames, patches);
-                    let grid = Matrix::new(grid, [rows, n]);
-                    multiply(grid.transposed(), Matrix::new(patches, [rows, depth]), taps, store);
-                });
-            }
+        let each = frames.par_chunks_mut(geometry.width());
+        each.zip(patches.par_chunks(geometry.places() * depth)).for_each(|(frame, patches)| {
+            vectorized(|| {
+                set_bias(bias, frame);
+                geometry.scatter(patches, order, frame);
+                activate(self.activation, frame);
+            });
         });
-        // Added up in the order of the frames, whoever is ready first.
-        let (taps, others) = sums.split_at_mut(n * depth);
-        taps.par_chunks_mut(depth).enumerate().for_each(|(row, taps)| {
-            for other in others.chunks_exact(n * depth) {
-                let other = &other[row * depth..(row + 1) * depth];
-                taps.iter_mut().zip(other).for_each(|(to, from)| *to += from);
-            }
-        });
-        unpack(taps, geometry)
     }
 }

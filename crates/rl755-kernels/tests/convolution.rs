@@ -1,9 +1,28 @@
 //! Both layers and their gradients against loops in 64 bits and against burn's own.
 
-use burn::tensor::{Device, TensorData};
+#![allow(clippy::unwrap_used, reason = "tests")]
 
-use super::*;
-use crate::testing::random;
+use burn::tensor::{
+    Device, Tensor, TensorData,
+    activation::relu,
+    module,
+    ops::{ConvOptions as BurnOptions, ConvTransposeOptions},
+};
+use rl755_kernels::{Activation, ConvOptions, PackedConvolution, conv_transpose2d, conv2d};
+
+/// `count` numbers in -1..1 that look random.
+fn random(count: usize, seed: u64) -> Vec<f32> {
+    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) + 1;
+    (0..count)
+        .map(|_| {
+            // Xorshift (Marsaglia 2003).
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state >> 40) as f32 / (1 << 23) as f32 - 1.0
+        })
+        .collect()
+}
 
 /// A layer and what it is given.
 #[derive(Clone, Copy, Debug)]
@@ -73,10 +92,19 @@ impl Layer {
     }
 
     fn burns(self, x: Tensor<4>, w: Tensor<4>, b: Option<Tensor<1>>, o: ConvOptions) -> Tensor<4> {
-        match self {
-            Self::Convolution => burns::conv2d(x, w, b, o),
-            Self::Transposed => burns::conv_transpose2d(x, w, b, o),
-        }
+        let x = x.permute([0, 3, 1, 2]);
+        let y = match self {
+            Self::Convolution => {
+                let options = BurnOptions::new(o.stride, o.padding, [1; 2], 1);
+                module::conv2d(x, w, b, options)
+            }
+            Self::Transposed => {
+                let options = ConvTransposeOptions::new(o.stride, o.padding, [0; 2], [1; 2], 1);
+                module::conv_transpose2d(x, w, b, options)
+            }
+        };
+        let y = if o.activation == Activation::Relu { relu(y) } else { y };
+        y.permute([0, 2, 3, 1])
     }
 
     /// Height and width of the output, by the definition.
@@ -259,6 +287,34 @@ fn threads_do_not_matter() {
             });
             assert!(one == three, "{layer:?} {case:?}");
         }
+    }
+}
+
+#[test]
+fn the_packed_convolution_gives_the_same_whatever_else_is_convolved() {
+    for case in CASES.into_iter().filter(|case| fits(Layer::Convolution, case)) {
+        let [x, w, b, _] = inputs(Layer::Convolution, &case);
+        let [height, width] = case.size;
+        let shape = Layer::Convolution.weight_shape(&case);
+        let packed =
+            PackedConvolution::new([height, width, case.from], (shape, &w), Some(&b), case.options);
+        let device = Device::flex();
+        let tensor = |values: &[f32], shape: [usize; 4]| {
+            Tensor::<4>::from_data(TensorData::new(values.to_vec(), shape), &device)
+        };
+        let bias = Tensor::from_data(TensorData::new(b.clone(), [case.to]), &device);
+        let frames = tensor(&x, [case.batch, height, width, case.from]);
+        let expected = conv2d(frames, tensor(&w, shape), Some(bias), case.options).into_data();
+        let (mut all, mut one, mut each) = (Vec::new(), Vec::new(), Vec::new());
+        packed.forward(&x, &mut all);
+        for frame in x.chunks(height * width * case.from) {
+            packed.forward(frame, &mut one);
+            each.extend_from_slice(&one);
+        }
+        assert!(all == each, "{case:?}");
+        let [height, width, to] = packed.output();
+        let found = TensorData::new(all, [case.batch, height, width, to]);
+        found.assert_approx_eq::<f32>(&expected, burn::tensor::Tolerance::default());
     }
 }
 

@@ -1,0 +1,63 @@
+//! A convolution with its weights in place, for frames that are encoded without tensors.
+
+use super::{
+    ConvOptions, check, geometry::Geometry, passes::Passes, pixels::repeated, seen_by,
+    weights::pack_transposed,
+};
+
+/// A convolution of frames of one size, on the calling thread.
+///
+/// The result for a frame has the same bits whatever is convolved with it.
+#[derive(Clone, Debug)]
+pub struct PackedConvolution {
+    passes: Passes,
+    /// `[depth, to]`.
+    taps: Vec<f32>,
+    /// Repeated.
+    bias: Option<Vec<f32>>,
+}
+
+impl PackedConvolution {
+    /// For frames of the height, width and channels `frame`. `weight` is
+    /// `[to, channels, kernel height, kernel width]` with the dimensions `shape`, and `bias` `[to]`.
+    ///
+    /// # Panics
+    /// When the shapes do not fit, a stride is 0, or the kernel is larger than the padded frame.
+    pub fn new(
+        frame: [usize; 3],
+        (shape, weight): ([usize; 4], &[f32]),
+        bias: Option<&[f32]>,
+        options: ConvOptions,
+    ) -> Self {
+        let [to, from, height, width] = shape;
+        assert_eq!(from, frame[2], "channels of the frames and of the weights");
+        assert_eq!(weight.len(), shape.iter().product::<usize>(), "weights of {shape:?}");
+        assert!(bias.is_none_or(|bias| bias.len() == to), "a bias for each channel");
+        check(&options, [height, width]);
+        let geometry = seen_by([height, width], frame, &options);
+        let passes = Passes { geometry, batch: 1, n: to, activation: options.activation };
+        Self { passes, taps: pack_transposed(weight, to, &geometry), bias: bias.map(repeated) }
+    }
+
+    /// Height, width and channels of what comes out.
+    pub fn output(&self) -> [usize; 3] {
+        let Geometry { grid: [height, width], .. } = self.passes.geometry;
+        [height, width, self.passes.n]
+    }
+
+    /// Convolves whole frames `[height, width, channel]`, one after another, into `output`.
+    ///
+    /// # Panics
+    /// When the lengths do not fit.
+    pub fn forward(&self, frames: &[f32], output: &mut Vec<f32>) {
+        let (width, to) = (self.passes.geometry.width(), self.output().iter().product::<usize>());
+        let batch = frames.len() / width;
+        assert_eq!(frames.len(), batch * width, "whole frames of {width} numbers");
+        output.resize(batch * to, 0.0);
+        let piece = Passes { batch: batch * super::passes::SHARES, ..self.passes }.piece();
+        let pieces = output.chunks_mut(piece * to).zip(frames.chunks(piece * width));
+        pieces.for_each(|(output, frames)| {
+            self.passes.look_at(frames, &self.taps, self.bias.as_deref(), output);
+        });
+    }
+}
