@@ -11,13 +11,12 @@ use burn::{
         activation::{relu, sigmoid},
     },
 };
-
-use rl755_kernels::{Activation, ConvOptions, conv_transpose2d, conv2d};
+use rl755_kernels::Activation;
 
 use crate::{
     conv_settings::Level,
-    frozen_conv::{ConvWeights, FrozenVae, Spread},
-    layers::{glorot, linear, zeros},
+    frozen_conv::{FrozenVae, Spread},
+    layers::{convolve, deconvolve, glorot, linear, zeros},
 };
 
 /// Frames to features.
@@ -42,8 +41,8 @@ impl ConvEncoder {
     /// The encoder without tensors: these convolutions and `heads` on their features, the mean and,
     /// where there is one, the spread.
     pub(crate) fn on_cpu(&self, heads: &[&Linear], spread: Option<Spread>) -> FrozenVae {
-        let convs = self.convs.iter().map(ConvWeights::of).collect();
-        FrozenVae::channels_last(self.frame_shape(), convs, heads, spread)
+        let convs: Vec<&Conv2d> = self.convs.iter().collect();
+        FrozenVae::channels_last(self.frame_shape(), &convs, heads, spread)
     }
 
     pub(crate) fn features(&self) -> usize {
@@ -56,7 +55,7 @@ impl ConvEncoder {
         let batch = frames.dims()[0];
         let mut x = frames.reshape([batch, height, width, channels]);
         for conv in &self.convs {
-            x = convolve(x, conv);
+            x = convolve(conv, x, Activation::Relu);
         }
         x.flatten(1, 3)
     }
@@ -89,7 +88,7 @@ impl ConvDecoder {
         let mut x = x.reshape([batch, height, width, channels_out]);
         for (index, layer) in self.deconvs.iter().enumerate() {
             let last = index + 1 == self.deconvs.len();
-            x = convolve_back(x, layer, if last { Activation::None } else { Activation::Relu });
+            x = deconvolve(layer, x, if last { Activation::None } else { Activation::Relu });
         }
         sigmoid(x.flatten(1, 3))
     }
@@ -120,20 +119,4 @@ fn deconv(level: &Level, device: &Device) -> ConvTranspose2d {
     layer.weight = glorot([from, to, height, width], from * area, to * area, device);
     layer.bias = zeros(to, device);
     layer
-}
-
-/// A convolution of `[batch, height, width, channel]` with ReLU.
-fn convolve(x: Tensor<4>, layer: &Conv2d) -> Tensor<4> {
-    let options = options(layer.stride, Activation::Relu);
-    conv2d(x, layer.weight.val(), layer.bias.as_ref().map(|bias| bias.val()), options)
-}
-
-/// A transposed convolution of `[batch, height, width, channel]`.
-fn convolve_back(x: Tensor<4>, layer: &ConvTranspose2d, activation: Activation) -> Tensor<4> {
-    let options = options(layer.stride, activation);
-    conv_transpose2d(x, layer.weight.val(), layer.bias.as_ref().map(|bias| bias.val()), options)
-}
-
-fn options(stride: [usize; 2], activation: Activation) -> ConvOptions {
-    ConvOptions { stride, activation, ..ConvOptions::default() }
 }

@@ -17,7 +17,7 @@ use rl755_nn::{Losses, standard_normal};
 
 use crate::{
     EncoderError, Latents,
-    frozen_conv::{ConvWeights, FrozenVae, Spread},
+    frozen_conv::{FrozenVae, Spread},
     layers::{Kernel, conv, convolve, deconv, deconvolve, kernel, linear},
 };
 
@@ -233,10 +233,9 @@ impl ConvVae {
     pub(crate) fn on_cpu(&self) -> FrozenVae {
         let convs = [&self.conv1, &self.conv2, &self.conv3, &self.conv4];
         let Space::Image { channels, .. } = self.input else { unreachable!("checked in init") };
-        let convs = convs.map(ConvWeights::of).into();
         FrozenVae::new(
             (self.shape.size, channels),
-            convs,
+            &convs,
             &self.mean,
             &self.spread,
             self.shape.spread,

@@ -61,9 +61,14 @@ pub(crate) fn deconv(from: usize, to: usize, kernel: Kernel, device: &Device) ->
     layer
 }
 
+/// Without padding.
+pub(crate) fn options(stride: [usize; 2], activation: Activation) -> ConvOptions {
+    ConvOptions { stride, activation, ..ConvOptions::default() }
+}
+
 /// What `layer` makes of frames, `[batch, height, width, channel]`.
 pub(crate) fn convolve(layer: &Conv2d, x: Tensor<4>, activation: Activation) -> Tensor<4> {
-    let options = ConvOptions { stride: layer.stride, activation, ..ConvOptions::default() };
+    let options = options(layer.stride, activation);
     conv2d(x, layer.weight.val(), layer.bias.as_ref().map(Param::val), options)
 }
 
@@ -73,7 +78,7 @@ pub(crate) fn deconvolve(
     x: Tensor<4>,
     activation: Activation,
 ) -> Tensor<4> {
-    let options = ConvOptions { stride: layer.stride, activation, ..ConvOptions::default() };
+    let options = options(layer.stride, activation);
     conv_transpose2d(x, layer.weight.val(), layer.bias.as_ref().map(Param::val), options)
 }
 

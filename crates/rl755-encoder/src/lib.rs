@@ -32,7 +32,6 @@ mod identity;
 mod input_form;
 mod layers;
 mod load;
-mod matrix_product;
 mod mlp;
 mod model;
 mod model_config;
