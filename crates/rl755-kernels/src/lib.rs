@@ -5,12 +5,21 @@
 //! slices; [`apply`] makes it part of burn's graph.
 
 mod convolution;
+pub mod elementwise;
+mod gelu;
+mod layer_norm;
+mod linear;
 mod matrix_product;
 mod operation;
 mod simd;
 #[cfg(test)]
+mod reference;
+#[cfg(test)]
 mod testing;
 
 pub use convolution::{Activation, ConvOptions, PackedConvolution, conv_transpose2d, conv2d};
+pub use gelu::gelu;
+pub use layer_norm::layer_norm;
+pub use linear::linear;
 pub use matrix_product::{Matrix, Store, multiply, par_multiply};
 pub use operation::{Operation, View, apply, runs_here};

@@ -150,7 +150,9 @@ pub fn par_multiply(left: Matrix<'_>, right: Matrix<'_>, product: &mut [f32], st
         // SAFETY: as in `multiply`.
         return unsafe { multiply_block(left, right, block, store) };
     }
-    let pieces = |count: usize| count.div_ceil(16).next_multiple_of(16);
+    // As few pieces as there are threads: gemm copies the other operand for each of them.
+    let threads = rayon::current_num_threads();
+    let pieces = |count: usize| count.div_ceil(threads).next_multiple_of(64);
     if rows >= columns {
         let size = pieces(rows);
         (0..rows.div_ceil(size)).into_par_iter().for_each(|i| {

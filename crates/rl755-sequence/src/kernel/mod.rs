@@ -5,9 +5,8 @@
 //! nor on the threads, nor on which vector instructions the processor has.
 
 mod dense;
-mod elementwise;
 mod norm;
 
 pub(crate) use dense::Dense;
-pub(crate) use elementwise::{exp, gelu_all, sigmoid, tanh};
 pub(crate) use norm::LayerNorm;
+pub(crate) use rl755_kernels::elementwise::{exp, gelu_all, sigmoid, tanh};

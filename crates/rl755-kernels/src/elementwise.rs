@@ -4,7 +4,7 @@ use pulp::{Arch, NullaryFnOnce};
 
 /// e^x to 2 units in the last place; 0 below -87.3 (nearly), the largest below infinity above 88.
 #[inline(always)]
-pub(crate) fn exp(x: f32) -> f32 {
+pub fn exp(x: f32) -> f32 {
     // Adding 1.5 · 2^23 rounds to a whole number, which then stands in the last bits.
     const ROUND: f32 = 12_582_912.0;
     // ln 2 in two parts, the first with few bits, so that its multiples are exact.
@@ -26,13 +26,13 @@ pub(crate) fn exp(x: f32) -> f32 {
 
 /// 1 / (1 + e^-x).
 #[inline(always)]
-pub(crate) fn sigmoid(x: f32) -> f32 {
+pub fn sigmoid(x: f32) -> f32 {
     1.0 / (1.0 + exp(-x))
 }
 
 /// The hyperbolic tangent, to about 1e-7 absolute.
 #[inline(always)]
-pub(crate) fn tanh(x: f32) -> f32 {
+pub fn tanh(x: f32) -> f32 {
     1.0 - 2.0 / (1.0 + exp(2.0 * x))
 }
 
@@ -43,7 +43,7 @@ fn gelu(x: f32) -> f32 {
 }
 
 /// [`gelu`] of every number.
-pub(crate) fn gelu_all(x: &mut [f32]) {
+pub fn gelu_all(x: &mut [f32]) {
     Arch::new().dispatch(Gelu(x));
 }
 
