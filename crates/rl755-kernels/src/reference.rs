@@ -18,14 +18,15 @@ pub(crate) fn check<const N: usize, O: Operation<N>>(
     let inputs: [Vec<f32>; N] = from_fn(|i| {
         random(shapes[i].iter().product(), i as u64 + 1).iter().map(|x| 1.5 * x).collect()
     });
-    check_at(operation, shapes, inputs, exact);
+    check_some(operation, shapes, inputs, N, exact);
 }
 
-/// The same for given inputs.
-pub(crate) fn check_at<const N: usize, O: Operation<N>>(
+/// The same for given inputs, of which the first `tracked` have gradients.
+pub(crate) fn check_some<const N: usize, O: Operation<N>>(
     operation: O,
     shapes: [&[usize]; N],
     inputs: [Vec<f32>; N],
+    tracked: usize,
     exact: impl Fn([&[f64]; N]) -> Vec<f64>,
 ) {
     let views: [View<'_>; N] = from_fn(|i| View { shape: shapes[i], values: &inputs[i] });
@@ -37,7 +38,7 @@ pub(crate) fn check_at<const N: usize, O: Operation<N>>(
     let output = View { shape: &shape, values: &output };
     let gradient = View { shape: &shape, values: &weights };
     let found = operation.backward(views, output, &saved, gradient, [true; N]);
-    for input in 0..N {
+    for input in 0..tracked {
         let mut loss = |at: usize, moved: f64| {
             let value = std::mem::replace(&mut wide[input][at], moved);
             let output = exact(wide.each_ref().map(|x| &x[..]));
@@ -95,5 +96,26 @@ pub(crate) fn check_agree<const A: usize, const D: usize>(
     for (i, (found, expected)) in outcome(found).iter().zip(outcome(expected)).enumerate() {
         let expected: Vec<f64> = expected.iter::<f64>().collect();
         close(&format!("tensor {i}"), &found.iter::<f32>().collect::<Vec<_>>(), &expected);
+    }
+}
+
+/// Checks that values and gradients have the same bits on 1, 2, 3 and 7 threads.
+pub(crate) fn check_threads<const N: usize, O: Operation<N>>(operation: O, shapes: [&[usize]; N]) {
+    let inputs: [Vec<f32>; N] = from_fn(|i| random(shapes[i].iter().product(), i as u64 + 1));
+    let views: [View<'_>; N] = from_fn(|i| View { shape: shapes[i], values: &inputs[i] });
+    let run = || {
+        let (shape, values, saved) = operation.forward(views);
+        let weights = random(values.len(), 9);
+        let output = View { shape: &shape, values: &values };
+        let gradient = View { shape: &shape, values: &weights };
+        let gradients = operation.backward(views, output, &saved, gradient, [true; N]);
+        (gradients, values)
+    };
+    let [one, others @ ..] = [1, 2, 3, 7].map(|threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(run)
+    });
+    for other in others {
+        assert!(other == one);
     }
 }
