@@ -38,4 +38,14 @@ pub trait SequenceCell: Send + Sync + 'static {
         randoms: &mut [Random],
         targets: ArrayViewMut2<'_, f32>,
     );
+
+    /// The reward that each row's last step is predicted to give, where the model predicts it.
+    fn predict_rewards(&self, _memories: &[Self::Memory]) -> Option<Vec<f32>> {
+        None
+    }
+
+    /// The probability that the task ended with each row's last step, where the model predicts it.
+    fn predict_dones(&self, _memories: &[Self::Memory]) -> Option<Vec<f32>> {
+        None
+    }
 }

@@ -1,6 +1,6 @@
 //! Dropout (Srivastava et al. 2014) that is the same on every device.
 
-use burn::tensor::{Tensor, TensorData};
+use burn::tensor::{Device, Shape, Tensor, TensorData};
 use rl755_nn::dropout_mask;
 
 /// Sets a random share `rate` of `x` to 0 and scales up the rest, in training, which is where the
@@ -9,17 +9,27 @@ use rl755_nn::dropout_mask;
 /// What is dropped derives from the stream of the examples along the first dimension
 /// ([`rl755_nn::with_examples`]).
 pub(crate) fn dropout<const D: usize>(x: Tensor<D>, rate: f64) -> Tensor<D> {
-    if rate == 0.0 || !x.device().is_autodiff() {
-        return x;
+    match mask(x.dims(), rate, &x.device()) {
+        Some(mask) => x * mask,
+        None => x,
     }
-    let mask = dropout_mask(&x.shape(), rate);
-    let mask = Tensor::from_data(TensorData::new(mask, x.dims()), &x.device());
-    x * mask
+}
+
+/// What [`dropout`] multiplies by; `None` where nothing is dropped.
+pub(crate) fn mask<const D: usize>(
+    shape: [usize; D],
+    rate: f64,
+    device: &Device,
+) -> Option<Tensor<D>> {
+    if rate == 0.0 || !device.is_autodiff() {
+        return None;
+    }
+    let values = dropout_mask(&Shape::from(shape), rate);
+    Some(Tensor::from_data(TensorData::new(values, shape), device))
 }
 
 #[cfg(test)]
 mod tests {
-    use burn::tensor::Device;
     use rl755_nn::seeded;
 
     use super::*;

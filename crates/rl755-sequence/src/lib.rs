@@ -1,4 +1,4 @@
-//! Sequence models over latents and actions: transformer and MDN-RNN, their training, and
+//! Sequence models over latents and actions: transformers and LSTMs, their training, and
 //! dreaming.
 
 mod batches;
@@ -10,12 +10,14 @@ mod dream_stage;
 mod dropout;
 mod error;
 mod kernel;
+mod latents;
+mod layers;
 mod load;
-mod mdn_rnn;
 mod model;
 mod model_config;
 mod network;
 mod null;
+mod recurrent;
 mod registry;
 mod run;
 mod train;
@@ -29,10 +31,10 @@ pub use cell::SequenceCell;
 pub use context::{DecodeLatents, StageContext};
 pub use dream::dream;
 pub use error::SequenceError;
-pub use mdn_rnn::{LstmMemory, MdnRnn, MdnRnnCell, MdnRnnConfig};
 pub use model::{SequenceModel, Session};
 pub use network::{SequenceBatch, SequenceNetwork, Sizes};
 pub use null::{NullCell, NullConfig, NullNetwork};
+pub use recurrent::{LstmCell, LstmConfig, LstmMemory, LstmNetwork, MdnRnn, MdnRnnConfig};
 pub use registry::SequenceRegistry;
 pub use run::{SequenceRunConfig, sequence_identity};
 pub use train_config::TrainSequenceConfig;

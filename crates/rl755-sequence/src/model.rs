@@ -1,6 +1,6 @@
 //! The [`SequenceModel`] trait: a trained model of the dynamics, as controllers and dreams use it.
 
-use ndarray::{Array2, ArrayView2};
+use ndarray::{Array1, Array2, ArrayView2};
 use rl755_run::Random;
 
 use crate::SequenceError;
@@ -50,6 +50,24 @@ pub trait Session: Send {
         temperature: f64,
         randoms: &mut [Random],
     ) -> Result<Array2<f32>, SequenceError>;
+
+    /// The reward that the last [`step`](Self::step) is predicted to give, `[batch]`; `None` for
+    /// models that do not predict it.
+    ///
+    /// # Errors
+    /// When a row has had no step.
+    fn predicted_rewards(&self) -> Result<Option<Array1<f32>>, SequenceError> {
+        Ok(None)
+    }
+
+    /// The probability that the task ended with the last [`step`](Self::step), `[batch]`; `None` for
+    /// models that do not predict it.
+    ///
+    /// # Errors
+    /// When a row has had no step.
+    fn predicted_dones(&self) -> Result<Option<Array1<f32>>, SequenceError> {
+        Ok(None)
+    }
 
     /// Forgets the episode of `row`, which starts anew.
     fn reset_row(&mut self, row: usize);

@@ -85,7 +85,7 @@ pub trait SequenceNetwork: Module + 'static {
     /// The loss of a prediction that just repeats the last latent, which shows what a loss is
     /// worth. `squared_changes` has, for each latent dimension, the mean squared difference
     /// between consecutive latents.
-    fn baseline(_squared_changes: &[f64]) -> Option<f64> {
+    fn baseline(&self, _squared_changes: &[f64]) -> Option<f64> {
         None
     }
 }

@@ -44,7 +44,7 @@ impl SequenceNetwork for NullNetwork {
         NullCell
     }
 
-    fn baseline(squared_changes: &[f64]) -> Option<f64> {
+    fn baseline(&self, squared_changes: &[f64]) -> Option<f64> {
         Some(squared_changes.iter().sum::<f64>() / squared_changes.len() as f64)
     }
 }

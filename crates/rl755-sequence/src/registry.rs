@@ -7,9 +7,9 @@ use rl755_nn::OptimizerConfig;
 use rl755_run::{Outcome, TrainedRun, UnknownName};
 
 use crate::{
-    MdnRnn, NullNetwork, SequenceError, SequenceModel, SequenceNetwork, SequenceRunConfig,
-    StageContext, TrainSequenceConfig, Transformer, load::load, model_config, run::STAGE,
-    train::train,
+    LstmNetwork, MdnRnn, NullNetwork, SequenceError, SequenceModel, SequenceNetwork,
+    SequenceRunConfig, StageContext, TrainSequenceConfig, Transformer, load::load, model_config,
+    run::STAGE, train::train,
 };
 
 /// The sequence models that the stages know.
@@ -34,10 +34,10 @@ impl SequenceRegistry {
         Self { entries: BTreeMap::new() }
     }
 
-    /// With the models of this crate: `transformer`, `mdn-rnn`, `null`.
+    /// With the models of this crate: `transformer`, `mdn-rnn`, `lstm`, `null`.
     pub fn with_builtin() -> Self {
         let mut registry = Self::empty();
-        registry.add::<Transformer>().add::<MdnRnn>().add::<NullNetwork>();
+        registry.add::<Transformer>().add::<MdnRnn>().add::<LstmNetwork>().add::<NullNetwork>();
         registry
     }
 

@@ -1,6 +1,6 @@
 //! A trained cell as a [`SequenceModel`], and the sessions that follow episodes with it.
 
-use ndarray::{Array2, ArrayView2, Axis};
+use ndarray::{Array1, Array2, ArrayView2, Axis};
 use rayon::prelude::*;
 use rl755_run::{Random, SettingError};
 
@@ -65,6 +65,10 @@ impl<C: SequenceCell> Rows<'_, C> {
         Err(SequenceError::Shape { what, found: found.to_vec(), expected: expected.to_vec() })
     }
 
+    fn check_begun(&self) -> Result<(), SequenceError> {
+        if self.begun.contains(&false) { Err(SequenceError::NothingSeen) } else { Ok(()) }
+    }
+
     /// Rows in each thread's chunk: with few rows, each thread takes fewer at a time.
     fn chunk(&self) -> usize {
         self.memories.len().div_ceil(rayon::current_num_threads()).clamp(1, CHUNK)
@@ -120,9 +124,7 @@ impl<C: SequenceCell> Session for Rows<'_, C> {
             let expected = "a finite number, 0 or more";
             return Err(SettingError::new("temperature", temperature, expected).into());
         }
-        if self.begun.contains(&false) {
-            return Err(SequenceError::NothingSeen);
-        }
+        self.check_begun()?;
         let (cell, chunk) = (&self.model.cell, self.chunk());
         let mut targets = Array2::zeros((batch, self.model.sizes.latent));
         (
@@ -138,6 +140,16 @@ impl<C: SequenceCell> Session for Rows<'_, C> {
             targets += &self.last;
         }
         Ok(targets)
+    }
+
+    fn predicted_rewards(&self) -> Result<Option<Array1<f32>>, SequenceError> {
+        self.check_begun()?;
+        Ok(self.model.cell.predict_rewards(&self.memories).map(Array1::from))
+    }
+
+    fn predicted_dones(&self) -> Result<Option<Array1<f32>>, SequenceError> {
+        self.check_begun()?;
+        Ok(self.model.cell.predict_dones(&self.memories).map(Array1::from))
     }
 
     fn reset_row(&mut self, row: usize) {
@@ -171,8 +183,8 @@ mod tests {
 
     use super::*;
     use crate::{
-        MdnRnn, MdnRnnConfig, NullConfig, NullNetwork, Transformer, TransformerConfig,
-        values::random_array,
+        LstmConfig, LstmNetwork, MdnRnn, MdnRnnConfig, NullConfig, NullNetwork, Transformer,
+        TransformerConfig, values::random_array,
     };
 
     const SIZES: Sizes = Sizes { latent: 5, action: 2, sequence_length: 4 };
@@ -188,9 +200,13 @@ mod tests {
             context_slide: 2,
             ..TransformerConfig::default()
         };
-        let mdn_rnn = MdnRnnConfig { hidden_size: 37, mixtures: 3 };
+        let mixed = TransformerConfig { mixtures: 2, ..transformer.clone() };
+        let mdn_rnn = MdnRnnConfig { hidden_size: 37, mixtures: 3, ..MdnRnnConfig::default() };
+        let lstm = LstmConfig { hidden_size: 20, ..LstmConfig::default() };
         vec![
             trained(&Transformer::init(&transformer, &SIZES, &device).unwrap(), SIZES, false),
+            trained(&Transformer::init(&mixed, &SIZES, &device).unwrap(), SIZES, true),
+            trained(&LstmNetwork::init(&lstm, &SIZES, &device).unwrap(), SIZES, false),
             trained(&MdnRnn::init(&mdn_rnn, &SIZES, &device).unwrap(), SIZES, true),
             trained(&NullNetwork::init(&NullConfig {}, &SIZES, &device).unwrap(), SIZES, true),
         ]

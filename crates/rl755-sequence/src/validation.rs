@@ -36,7 +36,7 @@ impl Validation {
             changes = Some(changes.map_or_else(|| more.clone(), |sum| sum + &more));
         }
         let mut metrics = vec![("validation_loss".to_owned(), loss)];
-        if let Some(baseline) = changes.and_then(|c| N::baseline(&c.to_vec())) {
+        if let Some(baseline) = changes.and_then(|c| network.baseline(&c.to_vec())) {
             metrics.push(("validation_baseline".to_owned(), baseline));
         }
         Ok(metrics)

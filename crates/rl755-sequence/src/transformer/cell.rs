@@ -8,6 +8,8 @@ use rl755_run::Random;
 use crate::{
     SequenceCell, Transformer,
     kernel::{Dense, LayerNorm, exp, gelu_all},
+    latents::Mixtures,
+    layers::NORM_EPSILON,
     transformer::block::Block,
     values::values,
 };
@@ -26,6 +28,7 @@ pub struct TransformerCell {
     blocks: Vec<CellBlock>,
     norm: LayerNorm,
     output: Dense,
+    mixtures: Mixtures,
 }
 
 #[derive(Clone, Debug)]
@@ -90,6 +93,7 @@ impl TransformerCell {
             blocks: network.blocks.iter().map(CellBlock::new).collect(),
             norm: norm(&network.norm),
             output: dense(&network.output),
+            mixtures: Mixtures(network.mixtures),
         }
     }
 
@@ -234,16 +238,14 @@ impl SequenceCell for TransformerCell {
     fn predict(
         &self,
         memories: &[TransformerMemory],
-        _temperature: f64,
-        _randoms: &mut [Random],
-        mut targets: ArrayViewMut2<'_, f32>,
+        temperature: f64,
+        randoms: &mut [Random],
+        targets: ArrayViewMut2<'_, f32>,
     ) {
         let memories: Vec<&TransformerMemory> = memories.iter().collect();
-        let mut predictions = vec![0.0; memories.len() * self.output.outputs()];
-        self.output.forward(&self.features(&memories), &mut predictions);
-        for (to, from) in targets.iter_mut().zip(&predictions) {
-            *to = *from;
-        }
+        let mut raw = vec![0.0; memories.len() * self.output.outputs()];
+        self.output.forward(&self.features(&memories), &mut raw);
+        self.mixtures.predict(&raw, temperature, randoms, targets);
     }
 }
 
@@ -348,5 +350,5 @@ pub(crate) fn dense(layer: &nn::Linear) -> Dense {
 pub(crate) fn norm(layer: &nn::LayerNorm) -> LayerNorm {
     let scale = values(layer.gamma.val());
     let shift = layer.beta.as_ref().map_or_else(|| vec![0.0; scale.len()], |b| values(b.val()));
-    LayerNorm::new(scale, shift, 1e-5)
+    LayerNorm::new(scale, shift, NORM_EPSILON as f32)
 }

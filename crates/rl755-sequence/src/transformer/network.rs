@@ -11,8 +11,10 @@ use serde::{Deserialize, Serialize};
 use crate::{
     SequenceBatch, SequenceError, SequenceNetwork, Sizes, TransformerCell,
     dropout::dropout,
+    latents::Mixtures,
+    layers::{apply_linear, apply_norm, linear},
     model_config::check_size,
-    transformer::block::{Block, linear},
+    transformer::block::Block,
 };
 
 /// Hyper-parameters of [`Transformer`].
@@ -27,6 +29,9 @@ pub struct TransformerConfig {
     pub heads: usize,
     /// Numbers inside the feed-forward networks. Default 1024.
     pub feed_forward_size: usize,
+    /// Normal distributions in the mixture of each latent dimension; with 0 the prediction is a
+    /// single value. Default 0.
+    pub mixtures: usize,
     /// The share of numbers dropped in training, in 0..1. Default 0.1.
     pub dropout: f64,
     /// How many of the oldest steps are forgotten when an episode has filled the context, at
@@ -42,6 +47,7 @@ impl Default for TransformerConfig {
             hidden_size: 256,
             heads: 4,
             feed_forward_size: 1024,
+            mixtures: 0,
             dropout: 0.1,
             context_slide: 8,
         }
@@ -56,6 +62,7 @@ impl TransformerConfig {
         check_size(name, "heads", self.heads)?;
         check_size(name, "feed_forward_size", self.feed_forward_size)?;
         check_size(name, "context_slide", self.context_slide)?;
+        Mixtures(self.mixtures).check(name)?;
         if !self.hidden_size.is_multiple_of(self.heads) {
             let Self { hidden_size, heads, .. } = self;
             let reason = format!("{heads} heads cannot share a hidden_size of {hidden_size}");
@@ -69,11 +76,14 @@ impl TransformerConfig {
     }
 }
 
-/// `transformer`: the deterministic autoregressive transformer of the original project.
+/// `transformer`: the autoregressive transformer of the original project, deterministic or with a
+/// mixture density output.
 ///
 /// Takes in the latent and the action of each step, attends to the steps before, and predicts the
-/// next latent; the loss is the mean squared error per latent dimension. Positions are learnt:
-/// the model never looks back further than the sequence length it was trained with.
+/// next latent: by a value for each latent dimension, whose loss is the mean squared error, or by a
+/// mixture of normal distributions for each, as [`MdnRnn`](crate::MdnRnn) does, whose loss is the
+/// negative log-likelihood in nats; both are averages over dimensions. Positions are learnt: the
+/// model never looks back further than the sequence length it was trained with.
 ///
 /// The hidden state that controllers see is the output of the last self-attention, with its
 /// residual connection and normalised: what the last feed-forward network takes in.
@@ -97,14 +107,18 @@ pub struct Transformer {
     dropout: f64,
     pub(super) heads: usize,
     pub(super) context_slide: usize,
+    pub(super) mixtures: usize,
 }
 
 impl Transformer {
-    /// The hidden states `[batch, length, width]` and predictions `[batch, length, latent]` after
-    /// each step of `inputs`, `[batch, length, latent + action]`.
+    /// The hidden states `[batch, length, width]` and what the next latents are predicted from,
+    /// `[batch, length, outputs]`, after each step of `inputs`, `[batch, length, latent + action]`.
     pub(super) fn forward(&self, inputs: Tensor<3>) -> (Tensor<3>, Tensor<3>) {
         let (hidden, features) = self.features(inputs);
-        (hidden, self.output.forward(features))
+        let [batch, length, _] = features.dims();
+        let raw = apply_linear(&self.output, features.flatten(0, 1));
+        let outputs = raw.dims()[1];
+        (hidden, raw.reshape([batch, length, outputs]))
     }
 
     /// The hidden states after each step of `inputs`, `[batch, length, latent + action]`, and what
@@ -113,7 +127,7 @@ impl Transformer {
         let [batch, length, input] = inputs.dims();
         let width = self.positions.dims()[1];
         let positions = self.positions.val().narrow(0, 0, length).unsqueeze::<3>();
-        let embedded = self.input.forward(inputs.reshape([batch * length, input]));
+        let embedded = apply_linear(&self.input, inputs.reshape([batch * length, input]));
         let placed = embedded.reshape([batch, length, width]) + positions;
         let mut x = dropout(placed.reshape([batch * length, width]), self.dropout);
         let mut hidden = x.clone();
@@ -122,7 +136,7 @@ impl Transformer {
             (hidden, x) = (output.hidden, output.output);
         }
         let shape = [batch, length, width];
-        (hidden.reshape(shape), self.norm.forward(x).reshape(shape))
+        (hidden.reshape(shape), apply_norm(&self.norm, x).reshape(shape))
     }
 }
 
@@ -145,19 +159,21 @@ impl SequenceNetwork for Transformer {
             positions: Initializer::Normal { mean: 0.0, std: 0.02 }.init([length, width], device),
             blocks: (0..config.layers).map(|_| Block::new(config, device)).collect(),
             norm: LayerNormConfig::new(width).init(device),
-            output: linear(width, sizes.latent, device),
+            output: linear(width, Mixtures(config.mixtures).outputs(sizes.latent), device),
             dropout: config.dropout,
             heads: config.heads,
             context_slide: config.context_slide.min(length),
+            mixtures: config.mixtures,
         })
     }
 
     fn losses(&self, batch: &SequenceBatch) -> Losses {
-        let (_, predictions) = self.forward(batch.inputs());
-        let squares = (predictions - batch.targets.clone()).square();
-        // Row by row first: the mean of millions of numbers at once depends on the threads.
-        let total = squares.mean_dim(2).mean();
-        Losses { total, parts: Vec::new() }
+        let (_, raw) = self.forward(batch.inputs());
+        let targets = batch.targets.clone().flatten(0, 1);
+        Losses {
+            total: Mixtures(self.mixtures).loss(raw.flatten(0, 1), targets),
+            parts: Vec::new(),
+        }
     }
 
     fn cell(&self) -> TransformerCell {
@@ -168,8 +184,8 @@ impl SequenceNetwork for Transformer {
         OptimizerConfig { beta_2: 0.98, epsilon: 1e-9, ..OptimizerConfig::default() }
     }
 
-    fn baseline(squared_changes: &[f64]) -> Option<f64> {
-        Some(squared_changes.iter().sum::<f64>() / squared_changes.len() as f64)
+    fn baseline(&self, squared_changes: &[f64]) -> Option<f64> {
+        Some(Mixtures(self.mixtures).baseline(squared_changes))
     }
 }
 
@@ -185,12 +201,13 @@ mod tests {
 
     const SIZES: Sizes = Sizes { latent: 5, action: 2, sequence_length: 6 };
 
-    fn network(context_slide: usize) -> Transformer {
+    fn network(context_slide: usize, mixtures: usize) -> Transformer {
         let config = TransformerConfig {
             layers: 3,
             hidden_size: 24,
             heads: 4,
             feed_forward_size: 40,
+            mixtures,
             dropout: 0.0,
             context_slide,
         };
@@ -206,7 +223,7 @@ mod tests {
     #[test]
     fn sessions_give_what_the_full_pass_over_their_context_gives() {
         for slide in [1, 2, 6] {
-            let network = network(slide);
+            let network = network(slide, 0);
             let inputs = random_array([3, 20, 7], 2);
             let model = trained(&network, SIZES, false);
             let mut session = model.session(3);
@@ -230,6 +247,29 @@ mod tests {
     }
 
     #[test]
+    fn sessions_draw_from_the_mixtures_of_the_full_pass() {
+        let network = network(6, 2);
+        let inputs = random_array([3, 6, 7], 2);
+        let model = trained(&network, SIZES, false);
+        let mut session = model.session(3);
+        for step in 0..6 {
+            let input = inputs.index_axis(Axis(1), step);
+            let (latents, actions) = input.split_at(Axis(1), 5);
+            session.step(latents, actions).unwrap();
+        }
+        let [_, raw] = full_pass(&network, &inputs);
+        let raw = raw.index_axis(Axis(1), 5);
+        let randoms = || (0..3).map(rl755_run::Random::new).collect::<Vec<_>>();
+        for temperature in [0.0, 0.5, 1.3] {
+            let mut expected = ndarray::Array2::zeros((3, 5));
+            let flat: Vec<f32> = raw.iter().copied().collect();
+            Mixtures(2).predict(&flat, temperature, &mut randoms(), expected.view_mut());
+            let found = session.predict(temperature, &mut randoms()).unwrap();
+            assert_close(found.view(), expected.view());
+        }
+    }
+
+    #[test]
     fn the_default_model_has_as_many_parameters_as_its_documentation_says() {
         let sizes = Sizes { latent: 32, action: 3, sequence_length: 32 };
         let config = TransformerConfig::default();
@@ -239,7 +279,7 @@ mod tests {
 
     #[test]
     fn later_steps_do_not_change_earlier_predictions() {
-        let network = network(1);
+        let network = network(1, 0);
         let inputs = random_array([2, 6, 7], 3);
         let mut changed = inputs.clone();
         changed.slice_mut(s![.., 4.., ..]).fill(9.0);
@@ -259,6 +299,7 @@ mod tests {
         };
         check(|c| c.heads = 3, "3 heads cannot share a hidden_size of 256");
         check(|c| c.layers = 0, "layers is 0; it must be from 1 to 65536");
+        check(|c| c.mixtures = 70_000, "mixtures is 70000; it must be from 1 to 65536");
         check(|c| c.dropout = 1.0, "dropout is 1; it must be in 0..1");
         check(|c| c.context_slide = 0, "context_slide is 0; it must be from 1 to 65536");
     }

@@ -55,7 +55,10 @@ fn check<N: SequenceNetwork>(name: &str, config: &N::Config) {
 
 #[test]
 fn mdn_rnn_gives_what_pytorch_gives() {
-    check::<MdnRnn>("mdn-rnn", &MdnRnnConfig { hidden_size: 16, mixtures: 3 });
+    check::<MdnRnn>(
+        "mdn-rnn",
+        &MdnRnnConfig { hidden_size: 16, mixtures: 3, ..MdnRnnConfig::default() },
+    );
 }
 
 #[test]

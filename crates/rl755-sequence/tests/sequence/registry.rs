@@ -11,9 +11,13 @@ use crate::synthetic::{at_rate, config, dataset, train};
 #[test]
 fn models_are_known_by_name() {
     let registry = SequenceRegistry::with_builtin();
-    assert_eq!(registry.names(), ["mdn-rnn", "null", "transformer"]);
+    assert_eq!(registry.names(), ["lstm", "mdn-rnn", "null", "transformer"]);
     let defaults = registry.default_config("mdn-rnn").unwrap();
-    assert_eq!(defaults, serde_json::json!({ "hidden_size": 256, "mixtures": 5 }));
+    let expected = serde_json::json!({
+        "hidden_size": 256, "mixtures": 5, "predict_reward": false, "predict_done": false,
+        "terminal_weight": 10.0,
+    });
+    assert_eq!(defaults, expected);
     let error = registry.default_config("transfomer").unwrap_err().to_string();
     assert!(error.contains("did you mean `transformer`?"), "{error}");
 }

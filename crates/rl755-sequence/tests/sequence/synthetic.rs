@@ -114,6 +114,7 @@ pub(crate) fn config(model: &str, dataset: &Path) -> TrainSequenceConfig {
             "context_slide": 4,
         }),
         "mdn-rnn" => serde_json::json!({ "hidden_size": 24, "mixtures": 2 }),
+        "lstm" => serde_json::json!({ "hidden_size": 24 }),
         _ => serde_json::Value::Null,
     };
     TrainSequenceConfig {

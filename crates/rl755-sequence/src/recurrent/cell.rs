@@ -1,23 +1,26 @@
-//! The trained MDN-RNN on the CPU.
+//! Trained LSTM models on the CPU.
 
 use ndarray::{ArrayView2, ArrayViewMut2};
 use pulp::{Arch, NullaryFnOnce};
 use rl755_run::Random;
 
+use super::{lstm::Lstm, outcome::OutcomeCells};
 use crate::{
     SequenceCell,
     kernel::{Dense, sigmoid, tanh},
-    mdn_rnn::mixture::sample,
+    latents::Mixtures,
 };
 
-/// The trained form of [`MdnRnn`](crate::MdnRnn).
+/// The trained form of [`MdnRnn`](crate::MdnRnn) and [`LstmNetwork`](crate::LstmNetwork).
 #[derive(Clone, Debug)]
-pub struct MdnRnnCell {
+pub struct LstmCell {
     hidden_size: usize,
     /// Latent, action and hidden state to the four gates.
     gates: Dense,
-    /// Hidden state to the mixtures.
+    /// Hidden state to what latents are predicted from.
     head: Dense,
+    mixtures: Mixtures,
+    outcome: OutcomeCells,
 }
 
 /// What an LSTM remembers of an episode.
@@ -27,13 +30,19 @@ pub struct LstmMemory {
     cell: Vec<f32>,
 }
 
-impl MdnRnnCell {
-    pub(super) fn new(hidden_size: usize, gates: Dense, head: Dense) -> Self {
-        Self { hidden_size, gates, head }
+impl LstmCell {
+    pub(super) fn new(lstm: &Lstm, head: Dense, mixtures: Mixtures, outcome: OutcomeCells) -> Self {
+        let hidden_size = lstm.hidden_size;
+        Self { hidden_size, gates: lstm.gates(), head, mixtures, outcome }
     }
 }
 
-impl SequenceCell for MdnRnnCell {
+/// The hidden states side by side, `[rows, hidden]`.
+fn hidden(memories: &[LstmMemory]) -> Vec<f32> {
+    memories.iter().flat_map(|memory| memory.hidden.iter().copied()).collect()
+}
+
+impl SequenceCell for LstmCell {
     type Memory = LstmMemory;
 
     fn hidden_size(&self) -> usize {
@@ -71,22 +80,19 @@ impl SequenceCell for MdnRnnCell {
         memories: &[LstmMemory],
         temperature: f64,
         randoms: &mut [Random],
-        mut targets: ArrayViewMut2<'_, f32>,
+        targets: ArrayViewMut2<'_, f32>,
     ) {
-        let mut inputs = Vec::with_capacity(memories.len() * self.hidden_size);
-        for memory in memories {
-            inputs.extend_from_slice(&memory.hidden);
-        }
         let mut raw = vec![0.0; memories.len() * self.head.outputs()];
-        self.head.forward(&inputs, &mut raw);
-        let mut latents = vec![0.0; targets.ncols()];
-        let rows = raw.chunks_exact(self.head.outputs()).zip(randoms).zip(targets.rows_mut());
-        for ((raw, random), mut target) in rows {
-            sample(raw, temperature, random, &mut latents);
-            for (to, from) in target.iter_mut().zip(&latents) {
-                *to = *from;
-            }
-        }
+        self.head.forward(&hidden(memories), &mut raw);
+        self.mixtures.predict(&raw, temperature, randoms, targets);
+    }
+
+    fn predict_rewards(&self, memories: &[LstmMemory]) -> Option<Vec<f32>> {
+        self.outcome.rewards(|| hidden(memories))
+    }
+
+    fn predict_dones(&self, memories: &[LstmMemory]) -> Option<Vec<f32>> {
+        self.outcome.dones(|| hidden(memories))
     }
 }
 
