@@ -22,8 +22,9 @@ use crate::{
 /// Train a model that predicts the next latent from the latents and actions so far
 #[derive(Clone, Debug, clap::Args)]
 pub struct TrainSequence {
-    /// The model: `mdn-rnn` (World Models; its settings are hidden_size and mixtures), `transformer`
-    /// (the original project; layers, hidden_size, heads, feed_forward_size, dropout,
+    /// The model: `mdn-rnn` (World Models; its settings are hidden_size, mixtures, predict_reward,
+    /// predict_done and terminal_weight), `lstm` (the same without mixtures), `transformer` (the
+    /// original project; layers, hidden_size, heads, feed_forward_size, mixtures, dropout,
     /// context_slide), or `null` (no memory)
     #[arg(long, default_value = "mdn-rnn", value_name = "NAME")]
     model: String,
