@@ -14,9 +14,9 @@ mod lstm;
 mod matrix_product;
 mod mixture;
 mod operation;
-mod simd;
 #[cfg(test)]
 mod reference;
+mod simd;
 #[cfg(test)]
 mod testing;
 
