@@ -1,4 +1,5 @@
-//! `cargo xtask interop`: what TensorFlow reads in our files, beside what we wrote.
+//! `cargo xtask interop`: what TensorFlow reads in our files, beside what we wrote; weights to and from
+//! PyTorch.
 
 use std::{path::Path, process::ExitCode};
 
@@ -6,9 +7,10 @@ use anyhow::bail;
 
 use crate::{python, workspace};
 
-/// Write rollouts in every layout, read them in TensorFlow, and compare every value
+/// Compare what TensorFlow reads in rollouts of every layout with what was written, and take weights
+/// to PyTorch and back
 ///
-/// Makes a Python environment with TensorFlow (1.5 GB) if it is not there. Shows every
+/// Makes Python environments with TensorFlow (1.5 GB) and PyTorch (5 GB) if they are not there. Shows every
 /// sequence, and ends with an error if any differs. The tests of rl755-data read files that TensorFlow wrote.
 #[derive(clap::Args)]
 pub(crate) struct Interop {}
@@ -21,6 +23,8 @@ impl Interop {
         let layouts = workspace::target_dir().join("interop");
         workspace::run(std::process::Command::new(ours).arg(&layouts))?;
         compare(&interpreter, &layouts)?;
+        let script = workspace::root().join("xtask/src/interop_pytorch.py");
+        workspace::run(python::numeric(&python::PYTORCH.ready()?).arg(script))?;
         Ok(ExitCode::SUCCESS)
     }
 }

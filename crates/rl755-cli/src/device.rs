@@ -2,12 +2,14 @@
 
 use anyhow::{Context, bail};
 use burn::tensor::Device;
+use rl755_nn::Precision;
 
 // A doc comment here would replace the help text of the stages.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct DeviceFlags {
     /// Where models run: `flex` (the CPU), `cuda:0` (an NVIDIA GPU, with the feature `cuda`), `tch`
-    /// (LibTorch on the CPU, with the feature `tch`) or `tch:0` (LibTorch on a GPU)
+    /// (LibTorch on the CPU, with the feature `tch`) or `tch:0` (LibTorch on a GPU). Trainings of
+    /// models share the batch among several: `cuda:0,cuda:1`
     #[arg(long, default_value = "flex", value_name = "DEVICE")]
     device: String,
 }
@@ -34,23 +36,54 @@ impl DeviceFlags {
     /// When the name is unknown, the program was built without it, or the machine has none; says
     /// what to do.
     pub(crate) fn open(&self) -> anyhow::Result<Device> {
-        let device = parse(&self.device)?;
-        // Backends that find no hardware panic at the first use, so use it here, once.
-        let hook = std::panic::take_hook();
-        std::panic::set_hook(Box::new(|_| {}));
-        let probe = std::panic::catch_unwind(|| {
-            let ones = burn::tensor::Tensor::<1>::ones([2], &device);
-            ones.sum().into_scalar::<f32>()
-        });
-        std::panic::set_hook(hook);
-        match probe {
-            Ok(2.0) => Ok(device),
-            _ => bail!(
-                "the device `{}` does not work on this machine: is there a GPU, its driver and \
-                 its library? `--device flex` runs on every CPU",
-                self.device
-            ),
+        let mut devices = self.open_all(Precision::F32)?;
+        if devices.len() > 1 {
+            bail!("--device {}: only trainings of models share several devices", self.device);
         }
+        Ok(devices.remove(0))
+    }
+
+    /// The devices, one or more, checked to be there, that compute in `precision`.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open), and when they are of different kinds or do not know the precision.
+    pub(crate) fn open_all(&self, precision: Precision) -> anyhow::Result<Vec<Device>> {
+        let names: Vec<&str> = self.device.split(',').map(str::trim).collect();
+        let kind = |name: &str| name.split(':').next().unwrap_or_default().replace("cpu", "flex");
+        if let Some(other) = names.iter().find(|name| kind(name) != kind(names[0])) {
+            bail!("--device {}: {other} and {} are of different kinds", self.device, names[0]);
+        }
+        if precision != Precision::F32 && kind(names[0]) == "flex" {
+            bail!(
+                "--precision: the CPU computes in f32; in 16 bits it would be many times slower. \
+                 Use a GPU, or leave it out"
+            );
+        }
+        names.into_iter().map(|name| open(name, precision)).collect()
+    }
+}
+
+fn open(name: &str, precision: Precision) -> anyhow::Result<Device> {
+    let device = parse(name)?;
+    // Backends that find no hardware panic at the first use, so use it here, once.
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| {}));
+    let probe = std::panic::catch_unwind(|| {
+        // A device named twice is configured already.
+        let configured = precision.configure(&device);
+        let ones = burn::tensor::Tensor::<1>::ones([2], &device);
+        (configured, ones.dtype(), ones.sum().into_scalar::<f32>())
+    });
+    std::panic::set_hook(hook);
+    match probe {
+        Ok((Err(reason), found, _)) if found != precision.dtype() => {
+            bail!("the device `{name}` does not compute in that --precision: {reason}")
+        }
+        Ok((_, _, 2.0)) => Ok(device),
+        _ => bail!(
+            "the device `{name}` does not work on this machine: is there a GPU, its driver and its \
+             library? `--device flex` runs on every CPU"
+        ),
     }
 }
 
@@ -116,6 +149,16 @@ mod tests {
         for name in ["flex", "cpu"] {
             DeviceFlags { device: name.to_owned() }.open().unwrap();
         }
+    }
+
+    #[test]
+    fn several_devices_of_one_kind_are_opened() {
+        let flags = |device: &str| DeviceFlags { device: device.to_owned() };
+        assert_eq!(flags("flex,cpu").open_all(Precision::F32).unwrap().len(), 2);
+        assert!(error("flex,flex").contains("only trainings of models"));
+        assert!(error("flex,cuda:0").contains("cuda:0 and flex are of different kinds"));
+        let half = flags("flex").open_all(Precision::Bf16).unwrap_err().to_string();
+        assert!(half.contains("the CPU computes in f32"), "{half}");
     }
 
     #[test]

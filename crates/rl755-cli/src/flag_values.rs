@@ -1,6 +1,7 @@
 //! What flags accept, with errors that say so.
 
 use rl755_data::FrameFormat;
+use rl755_run::Choice;
 
 /// A number greater than 0.
 pub(crate) fn positive(text: &str) -> Result<f64, String> {
@@ -26,6 +27,18 @@ pub(crate) fn frame_format(text: &str) -> Result<FrameFormat, String> {
         let names: Vec<_> = FrameFormat::ALL.map(|format| format!("`{format}`")).into();
         format!("it must be {}", names.join(" or "))
     })
+}
+
+/// A checkpoint: its number, `best` or `last`.
+pub(crate) fn checkpoint(text: &str) -> Result<Choice, String> {
+    match text {
+        "best" => Ok(Choice::Best),
+        "last" => Ok(Choice::Last),
+        number => number
+            .parse()
+            .map(Choice::Number)
+            .map_err(|_| "it must be the number of a checkpoint, best or last".to_owned()),
+    }
 }
 
 /// How many steps, batches or generations there are, one after another.

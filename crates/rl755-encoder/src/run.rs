@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use rl755_env::Space;
-use rl755_nn::OptimizerConfig;
+use rl755_nn::{OptimizerConfig, Precision};
 use rl755_run::{Checkpoints, ModelIdentity, RunDir, RunError, TrainedRun, TrainingConfig};
 use serde::{Deserialize, Serialize};
 
@@ -28,6 +28,10 @@ pub(crate) struct RunConfig {
     pub(crate) batch_size: usize,
     pub(crate) obs_sampled_per_rollout: usize,
     pub(crate) shuffle_buffer_bytes: u64,
+    #[serde(default)]
+    pub(crate) precision: Precision,
+    #[serde(default)]
+    pub(crate) early_stopping: Option<u64>,
 }
 
 impl RunConfig {
@@ -48,6 +52,8 @@ impl RunConfig {
             batch_size: config.batch_size,
             obs_sampled_per_rollout: config.obs_sampled_per_rollout,
             shuffle_buffer_bytes: config.shuffle_buffer_bytes,
+            precision: config.compute.precision,
+            early_stopping: config.checkpoints.early_stopping,
         }
     }
 }
@@ -60,15 +66,15 @@ pub(crate) struct EncoderRun {
 }
 
 impl EncoderRun {
-    /// Finds the checkpoint of that number, or the newest one of a finished run, in `path`.
+    /// Finds the checkpoint of that number, or the one that a finished run says later stages take, in `path`.
     pub(crate) fn open(path: &Path, checkpoint: Option<u64>) -> Result<Self, RunError> {
         let run = TrainedRun::open(path, STAGE, checkpoint)?;
         Ok(Self { config: run.config()?, run })
     }
 }
 
-/// Which encoder is in `model_dir`: its checkpoint of that number, or the newest one of a finished
-/// training.
+/// Which encoder is in `model_dir`: its checkpoint of that number, or the one that a
+/// finished training says later stages take (`checkpoint` among its results).
 ///
 /// # Errors
 /// When there is no such run or checkpoint, or the training is not finished (and no checkpoint was

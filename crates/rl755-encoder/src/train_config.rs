@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use rl755_nn::OptimizerConfig;
-use rl755_run::TrainingConfig;
+use rl755_nn::{Compute, OptimizerConfig};
+use rl755_run::{CheckpointPolicy, TrainingConfig};
 use serde::{Deserialize, Serialize};
 
 /// The whole training of an encoder.
@@ -35,6 +35,13 @@ pub struct TrainEncoderConfig {
     pub shuffle_buffer_bytes: u64,
     /// Threads that read rollouts. Default 2. The results do not depend on it.
     pub reader_threads: usize,
+    /// Further devices, precision, numeric checks.
+    pub compute: Compute,
+    /// Which checkpoints are kept, and when it stops early. By default the newest 5 and the best.
+    pub checkpoints: CheckpointPolicy,
+    /// A safetensors file of the same architecture (such as a checkpoint's) whose weights it starts
+    /// from, in place of weights drawn at random.
+    pub init_weights: Option<PathBuf>,
     /// What weights, batches and noise derive from. Default 0.
     pub seed: u64,
 }
@@ -58,6 +65,9 @@ impl Default for TrainEncoderConfig {
             obs_sampled_per_rollout: 100,
             shuffle_buffer_bytes: 64_000_000,
             reader_threads: 2,
+            compute: Compute::default(),
+            checkpoints: CheckpointPolicy { keep: Some(5), early_stopping: None },
+            init_weights: None,
             seed: 0,
         }
     }

@@ -7,10 +7,11 @@ use std::{
 
 use burn::tensor::Device;
 use rl755_data::{Dataset, DatasetError, FrameSampler, FrameSamplerConfig};
-use rl755_nn::{Learner, Losses, num_parameters};
+use rl755_nn::{Learner, Losses, num_parameters, watch};
 use rl755_run::{
-    Input, Manifest, Metrics, Outcome, Progress, RunDir, RunError, SettingError, Trainee,
-    TrainingConfig, TrainingError, derive_seed, train as train_loop, write_atomically,
+    CheckpointPolicy, Input, Manifest, Metrics, Outcome, Progress, RunDir, RunError, SettingError,
+    Trainee, TrainingConfig, TrainingError, derive_seed, train as train_loop, write_atomically,
+    write_config,
 };
 
 use crate::{
@@ -39,6 +40,7 @@ pub(crate) fn train<M: EncoderModel>(
     ])?;
     config.optimizer.check()?;
     config.training.check()?;
+    config.checkpoints.check()?;
     let dataset = Dataset::open(&config.dataset)?;
     dataset.expect_raw()?;
     let space = dataset.manifest().environment.observation_space.clone();
@@ -51,12 +53,26 @@ pub(crate) fn train<M: EncoderModel>(
     let sampler =
         FrameSampler::new(dataset.split(&config.split)?, sampler_config(config, &training))?;
     let validation = validation(config, &dataset, context.progress)?;
+    if let (Some(patience), None) = (config.checkpoints.early_stopping, &validation) {
+        let expected = "left out where there is no validation";
+        return Err(SettingError::new("early_stopping", patience, expected).into());
+    }
 
-    let run_config =
-        serde_json::to_value(RunConfig::new(config, model_config::resolved::<M>(&parsed)?, space))
-            .map_err(|e| RunError::Damaged { path: model_dir.into(), reason: e.to_string() })?;
-    let input = Input { path: dataset.directory().to_owned(), digest: dataset.digest() };
-    let manifest = Manifest::begin(STAGE, M::NAME, config.seed, run_config, vec![input]);
+    let run_config = RunConfig::new(config, model_config::resolved::<M>(&parsed)?, space);
+    let about = serde_json::json!({
+        "model": M::NAME,
+        "model_config": run_config.model_config,
+        "observation_space": run_config.observation_space,
+        "input_space": form.input(),
+    });
+    let run_config = serde_json::to_value(run_config)
+        .map_err(|e| RunError::Damaged { path: model_dir.into(), reason: e.to_string() })?;
+    let mut inputs = vec![Input { path: dataset.directory().to_owned(), digest: dataset.digest() }];
+    if let Some(weights) = &config.init_weights {
+        inputs.push(Input::of_file(weights).map_err(RunError::io(weights))?);
+    }
+    let mut manifest = Manifest::begin(STAGE, M::NAME, config.seed, run_config, inputs);
+    manifest.extendable = config.optimizer.schedule.is_open_ended();
     let mut run = RunDir::begin(model_dir, manifest, resume)?;
     if run.is_complete() {
         context.progress.line(&format!("{} is complete already", model_dir.display()));
@@ -64,12 +80,16 @@ pub(crate) fn train<M: EncoderModel>(
     }
     let seed = derive_seed(config.seed, "weights", 0);
     let sample = sample::<M>(&sampler, &form, training.train_steps)?;
-    let learner = Learner::new(context.device, seed, &config.optimizer, |device| {
+    let mut learner = Learner::new(context.device, seed, &config.optimizer, |device| {
         let model = M::init(&parsed, form.input(), device);
         let mut model = model.expect("the same call gave a model just before");
         model.fit(&sample);
         model
-    });
+    })
+    .computing(&config.compute, training.train_steps);
+    if let Some(weights) = &config.init_weights {
+        learner.start_from(weights)?;
+    }
     let mut trainee = EncoderTrainee {
         learner,
         batches: batches(sampler, form.clone(), training.train_steps),
@@ -79,6 +99,8 @@ pub(crate) fn train<M: EncoderModel>(
         validation,
         picture: model_dir.join("reconstructions.png"),
         progress: context.progress,
+        policy: config.checkpoints,
+        about,
         last: None,
     };
     let outcome =
@@ -154,6 +176,9 @@ struct EncoderTrainee<'a, M> {
     validation: Option<Validation>,
     picture: PathBuf,
     progress: &'a dyn Progress,
+    policy: CheckpointPolicy,
+    /// What says beside the weights what they are of.
+    about: serde_json::Value,
     /// What validation measured last.
     last: Option<Vec<(String, f64)>>,
 }
@@ -204,13 +229,20 @@ impl<M: EncoderModel> Trainee for EncoderTrainee<'_, M> {
         let examples = rows.len() / width;
         let losses = |model: &M, device: &Device, part: Range<usize>| -> Losses {
             let rows = rows[part.start * width..part.end * width].to_vec();
-            model.losses(tensor(rows, width, device))
+            let rows = tensor(rows, width, device);
+            watch("the batch", &rows);
+            model.losses(rows)
         };
         self.learner.step(step, derive_seed(self.seed, "step", step), examples, losses)
     }
 
     fn save(&self, directory: &Path) -> Result<(), TrainingError> {
+        write_config(directory, &self.about)?;
         self.learner.save(directory)
+    }
+
+    fn policy(&self) -> CheckpointPolicy {
+        self.policy
     }
 
     fn load(&mut self, directory: &Path) -> Result<(), TrainingError> {

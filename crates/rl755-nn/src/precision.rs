@@ -37,7 +37,8 @@ impl Precision {
         device.clone().configure(config).map_err(|error| error.to_string())
     }
 
-    pub(crate) fn dtype(self) -> DType {
+    /// Its name among burn's types.
+    pub fn dtype(self) -> DType {
         match self {
             Self::F32 => DType::F32,
             Self::Bf16 => DType::BF16,

@@ -35,5 +35,5 @@ pub use record::{masked_crc, write_record};
 pub use run_dir::{RunDir, RunError};
 pub use run_lock::RunLock;
 pub use setting::SettingError;
-pub use trained_run::{Choice, ModelIdentity, TrainedRun, WEIGHTS};
+pub use trained_run::{Choice, ModelIdentity, TrainedRun, WEIGHTS, write_config};
 pub use training::{Outcome, Trainee, TrainingConfig, TrainingError, train};

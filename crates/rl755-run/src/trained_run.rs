@@ -16,6 +16,15 @@ use crate::{
 /// The file of a checkpoint with a model's weights.
 pub const WEIGHTS: &str = "model.safetensors";
 
+/// Writes `config.json` into the directory of a checkpoint: what its weights are of, for those who
+/// read them without the run's manifest.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn write_config(checkpoint: &Path, config: &serde_json::Value) -> std::io::Result<()> {
+    std::fs::write(checkpoint.join("config.json"), serde_json::to_vec_pretty(config)?)
+}
+
 /// Which trained model it is: what later stages remember of the models they worked with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use rl755_nn::OptimizerConfig;
+use rl755_nn::{OptimizerConfig, Precision};
 use rl755_run::{Digest, ModelIdentity, RunDir, RunError, TrainedRun, TrainingConfig};
 use serde::{Deserialize, Serialize};
 
@@ -42,6 +42,12 @@ pub struct SequenceRunConfig {
     pub training: TrainingConfig,
     /// Sequences in a step.
     pub batch_size: usize,
+    /// What passes were computed in.
+    #[serde(default)]
+    pub precision: Precision,
+    /// Checkpoints without a better one after which it stops.
+    #[serde(default)]
+    pub early_stopping: Option<u64>,
 }
 
 impl SequenceRunConfig {

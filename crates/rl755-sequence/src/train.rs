@@ -6,10 +6,10 @@ use burn::tensor::Device;
 use rl755_data::{
     Ahead, Dataset, DatasetError, MemoryBudget, Split, WindowSampler, WindowSamplerConfig,
 };
-use rl755_nn::{Learner, num_parameters};
+use rl755_nn::{Learner, num_parameters, watch};
 use rl755_run::{
-    Input, Manifest, Metrics, Outcome, Progress, RunDir, RunError, SettingError, Trainee,
-    TrainingConfig, TrainingError, derive_seed, train as train_loop,
+    CheckpointPolicy, Input, Manifest, Metrics, Outcome, Progress, RunDir, RunError, SettingError,
+    Trainee, TrainingConfig, TrainingError, derive_seed, train as train_loop, write_config,
 };
 
 use crate::{
@@ -37,6 +37,7 @@ pub(crate) fn train<N: SequenceNetwork>(
     ])?;
     optimizer.check()?;
     config.training.check()?;
+    config.checkpoints.check()?;
     let dataset = Dataset::open(&config.dataset)?;
     dataset.expect_encoded()?;
     let encoder = dataset.manifest().encoder.as_ref().expect("encoded datasets name an encoder");
@@ -66,17 +67,33 @@ pub(crate) fn train<N: SequenceNetwork>(
             config.training.clone()
         },
         batch_size: config.batch_size,
+        precision: config.compute.precision,
+        early_stopping: config.checkpoints.early_stopping,
     };
     let split = dataset.split(&config.split)?;
     let memory = MemoryBudget::new(config.memory_bytes);
     let batches = Arc::new(batches(config, split.clone(), &memory, "batches")?);
     let left_out = batches.sampler.too_short();
     let validation = validation(config, &dataset, &memory, context.progress)?;
+    if let (Some(patience), None) = (config.checkpoints.early_stopping, &validation) {
+        let expected = "left out where there is no validation";
+        return Err(SettingError::new("early_stopping", patience, expected).into());
+    }
+    let about = serde_json::json!({
+        "model": N::NAME,
+        "model_config": run_config.model_config,
+        "sizes": run_config.sizes,
+        "difference_targets": run_config.difference_targets,
+    });
 
     let value = serde_json::to_value(&run_config)
         .map_err(|e| RunError::Damaged { path: model_dir.to_owned(), reason: e.to_string() })?;
-    let input = Input { path: dataset.directory().to_owned(), digest: dataset.digest() };
-    let manifest = Manifest::begin(STAGE, N::NAME, config.seed, value, vec![input]);
+    let mut inputs = vec![Input { path: dataset.directory().to_owned(), digest: dataset.digest() }];
+    if let Some(weights) = &config.init_weights {
+        inputs.push(Input::of_file(weights).map_err(RunError::io(weights))?);
+    }
+    let mut manifest = Manifest::begin(STAGE, N::NAME, config.seed, value, inputs);
+    manifest.extendable = optimizer.schedule.is_open_ended();
     let mut run = RunDir::begin(model_dir, manifest, resume)?;
     if run.is_complete() {
         context.progress.line(&format!("{} is complete already", model_dir.display()));
@@ -91,9 +108,13 @@ pub(crate) fn train<N: SequenceNetwork>(
         ));
     }
     let seed = derive_seed(config.seed, "weights", 0);
-    let learner = Learner::new(context.device, seed, &optimizer, |device| {
+    let mut learner = Learner::new(context.device, seed, &optimizer, |device| {
         N::init(&parsed, &sizes, device).expect("the same call gave a network just before")
-    });
+    })
+    .computing(&config.compute, run_config.training.train_steps);
+    if let Some(weights) = &config.init_weights {
+        learner.start_from(weights)?;
+    }
     let shown = dataset.split(&config.validation_split).ok().filter(|s| !s.is_empty());
     let mut trainee = SequenceTrainee {
         learner,
@@ -105,6 +126,8 @@ pub(crate) fn train<N: SequenceNetwork>(
         difference_targets: config.difference_targets,
         seed: config.seed,
         context: *context,
+        policy: config.checkpoints,
+        about,
         last: None,
     };
     let outcome = train_loop(
@@ -193,6 +216,9 @@ struct SequenceTrainee<'a, N> {
     difference_targets: bool,
     seed: u64,
     context: StageContext<'a>,
+    policy: CheckpointPolicy,
+    /// What says beside the weights what they are of.
+    about: serde_json::Value,
     /// What validation measured last.
     last: Option<Vec<(String, f64)>>,
 }
@@ -228,14 +254,23 @@ impl<N: SequenceNetwork> Trainee for SequenceTrainee<'_, N> {
         let sequences = self.sequences.get(step - 1).map_err(TrainingError::trainee)?;
         let batches = &self.batches;
         let losses = |network: &N, device: &Device, part: Range<usize>| {
-            network.losses(&batches.tensors(&sequences, part, device))
+            let batch = batches.tensors(&sequences, part, device);
+            watch("the batch's latents", &batch.latents);
+            watch("the batch's actions", &batch.actions);
+            watch("the batch's targets", &batch.targets);
+            network.losses(&batch)
         };
         let seed = derive_seed(self.seed, "step", step);
         self.learner.step(step, seed, sequences.len(), losses)
     }
 
     fn save(&self, directory: &Path) -> Result<(), TrainingError> {
+        write_config(directory, &self.about)?;
         self.learner.save(directory)
+    }
+
+    fn policy(&self) -> CheckpointPolicy {
+        self.policy
     }
 
     fn load(&mut self, directory: &Path) -> Result<(), TrainingError> {

@@ -5,10 +5,13 @@ use std::path::PathBuf;
 use anyhow::{Context, bail};
 use rl755_data::{Dataset, DatasetRegistry};
 use rl755_encoder::{EncodeConfig, StageContext, encode};
-use rl755_run::Outcome;
+use rl755_run::{Choice, Outcome};
 
 use crate::{
-    Desk, Plugins, Stage, dataset_flags::DatasetFlags, device::DeviceFlags, flag_values::count,
+    Desk, Plugins, Stage,
+    dataset_flags::DatasetFlags,
+    device::DeviceFlags,
+    flag_values::{checkpoint, count},
 };
 
 /// Turn rollouts of frames into rollouts of latents, sharded over GPUs and jobs
@@ -22,9 +25,10 @@ pub struct Encode {
     /// The trained encoder: a directory that rl755-train-encoder wrote
     #[arg(long, value_name = "DIR")]
     model: PathBuf,
-    /// Its checkpoint of that number [default: the last of a finished training]
-    #[arg(long, value_name = "N")]
-    checkpoint: Option<u64>,
+    /// Its checkpoint: a number, `best` (the lowest validation loss) or `last` [default: the one that
+    /// the finished training names: the last, or after --early-stopping the best]
+    #[arg(long, value_name = "N|best|last", value_parser = checkpoint)]
+    checkpoint: Option<Choice>,
     #[command(flatten)]
     dataset: DatasetFlags,
     /// The split to encode; `all` keeps the splits
@@ -77,9 +81,11 @@ impl Stage for Encode {
             }
         };
         let device = self.device.open()?;
+        let number = |choice: Choice| choice.number(&self.model, "train-encoder");
+        let checkpoint = self.checkpoint.map(number).transpose()?;
         let config = EncodeConfig {
             model_dir: self.model,
-            checkpoint: self.checkpoint,
+            checkpoint,
             dataset,
             split: self.split,
             out_dir,

@@ -81,7 +81,8 @@ impl Stage for TrainEncoder {
 
     fn run(self, plugins: &Plugins, desk: &Desk) -> anyhow::Result<Outcome> {
         let dataset = self.dataset.find(plugins)?;
-        let device = self.device.open()?;
+        let devices = self.device.open_all(self.training.precision)?;
+        let device = &devices[0];
         let mut model_config = self.training.model_config.clone();
         let defaults = plugins.encoders.default_config(&self.model)?;
         // The one setting of models that has a flag; an encoder without it has its width fixed.
@@ -99,17 +100,20 @@ impl Stage for TrainEncoder {
             model_config,
             dataset,
             split: self.split,
-            optimizer: self.training.optimizer(OptimizerConfig::default()),
+            optimizer: self.training.optimizer(OptimizerConfig::default())?,
             training: self.training.training(),
             batch_size: self.batch_size,
             obs_sampled_per_rollout: self.obs_sampled_per_rollout,
             shuffle_buffer_bytes: self.shuffle_buffer,
             reader_threads: self.reader_threads,
+            compute: self.training.compute(&devices[1..]),
+            checkpoints: self.training.checkpoints(),
+            init_weights: self.training.init_weights.clone(),
             seed: self.training.seed,
             ..TrainEncoderConfig::default()
         };
         let context =
-            StageContext { device: &device, progress: &*desk.progress, interrupt: &desk.interrupt };
+            StageContext { device, progress: &*desk.progress, interrupt: &desk.interrupt };
         let model_dir = &self.training.model_dir;
         let outcome = plugins
             .encoders

@@ -3,10 +3,12 @@
 use std::path::PathBuf;
 
 use anyhow::Context;
+use burn::tensor::Device;
 use ndarray::{Array4, ArrayView2};
 use rl755_data::{Dataset, EncoderSource};
 use rl755_encoder::{ObservationEncoder, encoder_checkpoint};
 use rl755_env::{ObservationBuffer, Space};
+use rl755_nn::Precision;
 use rl755_run::Outcome;
 use rl755_sequence::{DecodeLatents, StageContext, TrainSequenceConfig};
 
@@ -70,7 +72,11 @@ impl Stage for TrainSequence {
 
     fn run(self, plugins: &Plugins, desk: &Desk) -> anyhow::Result<Outcome> {
         let dataset = self.dataset.find(plugins)?;
-        let device = self.device.open()?;
+        let devices = self.device.open_all(self.training.precision)?;
+        let device = &devices[0];
+        // A device that computes in 16 bits knows no other numbers.
+        let full = self.training.precision == Precision::F32;
+        let shown_on = if full { device.clone() } else { Device::flex() };
         let encoder = self
             .encoder
             .as_ref()
@@ -80,7 +86,7 @@ impl Stage for TrainSequence {
                 dataset.expect_encoded()?;
                 let made = dataset.manifest().encoder.as_ref().map(EncoderSource::identity);
                 let checkpoint = made.map(|made| encoder_checkpoint(run, &made)).transpose()?;
-                anyhow::Ok(plugins.encoders.load(run, checkpoint, &device)?)
+                anyhow::Ok(plugins.encoders.load(run, checkpoint, &shown_on)?)
             })
             .transpose()
             .context("--encoder")?;
@@ -90,7 +96,7 @@ impl Stage for TrainSequence {
             model_config: self.training.model_config.clone(),
             dataset,
             split: self.split,
-            optimizer: Some(self.training.optimizer(defaults)),
+            optimizer: Some(self.training.optimizer(defaults)?),
             training: self.training.training(),
             batch_size: self.batch_size,
             sequence_length: self.sequence_length,
@@ -98,12 +104,15 @@ impl Stage for TrainSequence {
             difference_targets: self.difference_targets,
             memory_bytes: self.rollout_memory,
             reader_threads: self.reader_threads,
+            compute: self.training.compute(&devices[1..]),
+            checkpoints: self.training.checkpoints(),
+            init_weights: self.training.init_weights.clone(),
             seed: self.training.seed,
             ..TrainSequenceConfig::default()
         };
         let decode = encoder.as_deref().and_then(frames_of);
         let context = StageContext {
-            device: &device,
+            device,
             progress: &*desk.progress,
             interrupt: &desk.interrupt,
             decode: decode.as_deref(),

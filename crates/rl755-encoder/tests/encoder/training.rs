@@ -109,6 +109,59 @@ fn the_number_of_threads_does_not_change_the_run() {
 }
 
 #[test]
+fn two_devices_share_the_batch() {
+    let place = Place::with_frames(8);
+    let mut config = place.narrow("vae-64", 3);
+    let alone = place.train(&config, "alone");
+    config.compute.replicas = vec![Device::flex()];
+    config.compute.check_numerics = true;
+    let shared = place.train(&config, "shared");
+    // The work is the same: results differ by rounding alone.
+    let loss = |run: &std::path::Path| {
+        let results = RunDir::read(run, "train-encoder").unwrap().results;
+        results["validation_loss"].as_f64().unwrap()
+    };
+    assert!((loss(&alone) / loss(&shared) - 1.0).abs() < 1e-4);
+    assert_eq!(
+        train(&EncoderRegistry::with_builtin(), &config, &alone, &Interrupt::new()),
+        Outcome::Complete
+    );
+}
+
+#[test]
+fn a_training_starts_from_given_weights_and_keeps_the_best_checkpoints() {
+    let place = Place::with_frames(12);
+    let mut config = place.narrow("vae-64", 8);
+    let first = place.train(&config, "first");
+    config.init_weights = Some(first.join("checkpoints/model-004/model.safetensors"));
+    config.checkpoints.keep = Some(1);
+    let second = place.train(&config, "second");
+    let losses = |run: &std::path::Path| -> Vec<f64> {
+        let text = fs::read_to_string(run.join("metrics.jsonl")).unwrap();
+        let lines = text.lines().map(|l| serde_json::from_str::<serde_json::Value>(l).unwrap());
+        lines.filter_map(|l| l["validation_loss"].as_f64()).collect()
+    };
+    let (before, after) = (losses(&first), losses(&second));
+    assert!(after[0] < before[0] && after.len() == 4, "{before:?} {after:?}");
+    let manifest = RunDir::read(&second, "train-encoder").unwrap();
+    let best = after.iter().copied().fold(f64::INFINITY, f64::min);
+    assert_eq!(manifest.results["best_validation_loss"], best);
+    assert_eq!(manifest.inputs.len(), 2);
+    let number = manifest.results["best_checkpoint"].as_u64().unwrap();
+    let mut expected = vec![number, 4];
+    expected.dedup();
+    let checkpoints = rl755_run::Checkpoints::new(&second.join("checkpoints"));
+    assert_eq!(checkpoints.numbers().unwrap(), expected);
+    let text = fs::read(checkpoints.path(4).join("config.json")).unwrap();
+    let about: serde_json::Value = serde_json::from_slice(&text).unwrap();
+    assert_eq!((&about["model"], &about["input_space"]["height"]), (&"vae-64".into(), &64.into()));
+    // Weights of another architecture are told.
+    let other = TrainEncoderConfig { model: "vae-96".into(), ..config };
+    let error = attempt(&other, &place.path("other"));
+    assert!(error.contains("model.safetensors"), "{error}");
+}
+
+#[test]
 fn numbers_that_are_not_finite_stop_the_training() {
     let place = Place::with_frames(8);
     let mut config = place.narrow("vae-64", 10);

@@ -252,3 +252,33 @@ fn a_learning_rate_that_is_too_high_is_noticed_and_the_tensor_named() {
         }
     }
 }
+
+#[test]
+fn a_run_goes_on_to_more_steps_unless_its_learning_rate_was_made_for_fewer() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = dataset(directory.path(), 8);
+    let at = |steps: u64, decay: rl755_nn::Decay| {
+        let mut config = config("mdn-rnn", &data);
+        config.training.train_steps = steps;
+        let mut optimizer = at_rate("mdn-rnn", 1e-3).unwrap();
+        optimizer.schedule.decay = decay;
+        config.optimizer = Some(optimizer);
+        config
+    };
+    let weights = |run: &str, number: u64| {
+        let checkpoints = directory.path().join(run).join("checkpoints");
+        let path = rl755_run::Checkpoints::new(&checkpoints).path(number);
+        std::fs::read(path.join("model.safetensors")).unwrap()
+    };
+    let go = |steps, decay, run: &str| {
+        train(&at(steps, decay), &directory.path().join(run), true, &Interrupt::new())
+    };
+    go(9, rl755_nn::Decay::Constant, "whole").unwrap();
+    go(6, rl755_nn::Decay::Constant, "parts").unwrap();
+    go(9, rl755_nn::Decay::Constant, "parts").unwrap();
+    assert!(weights("whole", 3) == weights("parts", 3));
+    let cosine = rl755_nn::Decay::Cosine { final_rate: 0.0 };
+    go(6, cosine, "cosine").unwrap();
+    let error = go(9, cosine, "cosine").unwrap_err().to_string();
+    assert!(error.contains("train_steps 9, was 6"), "{error}");
+}

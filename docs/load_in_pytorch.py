@@ -1,0 +1,196 @@
+"""Loads a checkpoint of rl755 into plain PyTorch modules.
+
+    python docs/load_in_pytorch.py RUN/checkpoints/model-001
+    python docs/load_in_pytorch.py RUN/checkpoints/model-001 --reference FILE.safetensors
+
+Needs the packages torch and safetensors. Import `load` to work with the model. docs/pytorch.md says how tensors are
+named and laid out. A reference file holds inputs and the outputs that are expected, to 1e-4: `input/observations`
+([batch, height, width, channel] in 0..1) and `value/mean` for encoders, `input/latents`, `input/actions` and
+`value/hidden` for sequence models.
+"""
+
+import argparse
+import json
+import pathlib
+
+import torch
+from safetensors import safe_open
+from torch import nn
+
+
+def load_file(path):
+    """The tensors in a safetensors file, by name."""
+    with safe_open(path, framework="pt") as file:
+        return {name: file.get_tensor(name) for name in file.keys()}
+
+
+class Vae(nn.Module):
+    """vae-64 and vae-96; `size` says which."""
+
+    def __init__(self, size, latent, channels=(32, 64, 128, 256), colours=3):
+        super().__init__()
+        self.size = size
+        a, b, c, d = channels
+        first, last = {64: ((4, 2), (6, 2)), 96: ((6, 3), (9, 3))}[size]
+        self.conv1, self.conv2 = nn.Conv2d(colours, a, *first), nn.Conv2d(a, b, 4, 2)
+        self.conv3, self.conv4 = nn.Conv2d(b, c, 4, 2), nn.Conv2d(c, d, 4, 2)
+        self.mean, self.spread = nn.Linear(4 * d, latent), nn.Linear(4 * d, latent)
+        self.decode = nn.Linear(latent, 4 * d)
+        self.deconv1, self.deconv2 = nn.ConvTranspose2d(4 * d, c, 5, 2), nn.ConvTranspose2d(c, b, 5, 2)
+        self.deconv3 = nn.ConvTranspose2d(b, a, 6, 2)
+        self.deconv4 = nn.ConvTranspose2d(a, colours, *last)
+
+    def encode(self, frames):
+        """Mean and standard deviation of the latents of frames [batch, height, width, channel] in 0..1."""
+        x = frames.permute(0, 3, 1, 2)
+        for conv in (self.conv1, self.conv2, self.conv3, self.conv4):
+            x = torch.relu(conv(x))
+        mean, spread = self.mean(x.flatten(1)), self.spread(x.flatten(1))
+        return mean, (0.5 * spread).exp() if self.size == 64 else nn.functional.softplus(spread)
+
+    def reconstruct(self, latents):
+        x = self.decode(latents).unflatten(1, (-1, 1, 1))
+        for deconv in (self.deconv1, self.deconv2, self.deconv3):
+            x = torch.relu(deconv(x))
+        return torch.sigmoid(self.deconv4(x)).permute(0, 2, 3, 1)
+
+    def reference(self, inputs):
+        return {"mean": self.encode(inputs["observations"])[0]}
+
+
+class MdnRnn(nn.Module):
+    """mdn-rnn. The head gives, for each latent dimension, logits, means and logarithms of standard deviations."""
+
+    def __init__(self, latent, action, hidden, mixtures, outputs=None):
+        super().__init__()
+        self.latent, self.mixtures = latent, mixtures
+        self.lstm = nn.LSTM(latent + action, hidden, batch_first=True)
+        self.head = nn.Linear(hidden, outputs or 3 * latent * mixtures)
+
+    def forward(self, latents, actions):
+        """Hidden states [batch, length, hidden] and the head's output [batch, length, 3, latent, mixtures]."""
+        hidden, _ = self.lstm(torch.cat([latents, actions], 2))
+        mixture = self.head(hidden)[..., : 3 * self.latent * self.mixtures]
+        return hidden, mixture.unflatten(2, (3, self.latent, self.mixtures))
+
+    def reference(self, inputs):
+        return {"hidden": self(inputs["latents"], inputs["actions"])[0]}
+
+
+class Block(nn.Module):
+    """A layer of the transformer, with normalisation before each part."""
+
+    def __init__(self, width, heads, wide):
+        super().__init__()
+        self.heads = heads
+        self.attention_norm, self.feed_forward_norm = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.query, self.key, self.value, self.projection = (nn.Linear(width, width) for _ in range(4))
+        self.expansion, self.contraction = nn.Linear(width, wide), nn.Linear(wide, width)
+
+    def forward(self, x):
+        normed = self.attention_norm(x)
+        split = lambda layer: layer(normed).unflatten(2, (self.heads, -1)).transpose(1, 2)
+        attended = nn.functional.scaled_dot_product_attention(
+            split(self.query), split(self.key), split(self.value), is_causal=True
+        )
+        x = x + self.projection(attended.transpose(1, 2).flatten(2))
+        hidden = self.feed_forward_norm(x)
+        fed = self.contraction(nn.functional.gelu(self.expansion(hidden), approximate="tanh"))
+        return hidden, x + fed
+
+
+class Transformer(nn.Module):
+    """transformer. `outputs` is the latent's width unless it has a mixture head or other heads."""
+
+    def __init__(self, latent, action, length, width, layers, heads, wide, outputs=None):
+        super().__init__()
+        self.input, self.output = nn.Linear(latent + action, width), nn.Linear(width, outputs or latent)
+        self.positions = nn.Parameter(torch.empty(length, width))
+        self.blocks = nn.ModuleList(Block(width, heads, wide) for _ in range(layers))
+        self.norm = nn.LayerNorm(width)
+
+    def forward(self, latents, actions):
+        """Hidden states [batch, length, width] and outputs [batch, length, outputs]."""
+        x = self.input(torch.cat([latents, actions], 2)) + self.positions[: latents.shape[1]]
+        for block in self.blocks:
+            hidden, x = block(x)
+        return hidden, self.output(self.norm(x))
+
+    def reference(self, inputs):
+        return {"hidden": self(inputs["latents"], inputs["actions"])[0]}
+
+
+def to_pytorch(model, ours):
+    """The state dictionary for the plain module `model` from tensors of ours: transposed weights of linear layers,
+    gamma and beta, an LSTM's one bias, a prefix `network.`."""
+    ours = {name.removeprefix("network."): tensor for name, tensor in ours.items()}
+    state = {}
+    for name, layer in model.named_modules():
+        at = f"{name}." if name else ""
+        if isinstance(layer, nn.Linear):
+            state[f"{at}weight"], state[f"{at}bias"] = ours[f"{at}weight"].T, ours[f"{at}bias"]
+        elif isinstance(layer, (nn.Conv2d, nn.ConvTranspose2d)):
+            state[f"{at}weight"], state[f"{at}bias"] = ours[f"{at}weight"], ours[f"{at}bias"]
+        elif isinstance(layer, nn.LayerNorm):
+            state[f"{at}weight"], state[f"{at}bias"] = ours[f"{at}gamma"], ours[f"{at}beta"]
+        elif isinstance(layer, nn.LSTM):
+            state[f"{at}weight_ih_l0"] = ours[f"{at}input_weight"].T
+            state[f"{at}weight_hh_l0"] = ours[f"{at}hidden_weight"].T
+            state[f"{at}bias_ih_l0"] = ours[f"{at}bias"]
+            state[f"{at}bias_hh_l0"] = torch.zeros_like(ours[f"{at}bias"])
+    for name, _ in model.named_parameters():
+        if name not in state:
+            state[name] = ours[name]
+    return {name: tensor.contiguous() for name, tensor in state.items()}
+
+
+def plain_module(config, ours):
+    """A module of the architecture that the checkpoint's config.json describes."""
+    name, settings = config["model"], config["model_config"]
+    if name in ("vae-64", "vae-96"):
+        convs = [ours[f"network.conv{index}.weight"].shape for index in range(1, 5)]
+        size, latent = int(name.removeprefix("vae-")), ours["network.mean.weight"].shape[1]
+        return Vae(size, latent, [shape[0] for shape in convs], convs[0][1])
+    if name == "mdn-rnn":
+        sizes, outputs = config["sizes"], ours["head.weight"].shape[1]
+        hidden, mixtures = settings["hidden_size"], settings["mixtures"]
+        return MdnRnn(sizes["latent"], sizes["action"], hidden, mixtures, outputs)
+    if name == "transformer":
+        sizes, (length, width) = config["sizes"], ours["positions"].shape
+        shape = (length, width, settings["layers"], settings["heads"], settings["feed_forward_size"])
+        return Transformer(sizes["latent"], sizes["action"], *shape, ours["output.weight"].shape[1])
+    raise SystemExit(f"no plain module for {name} here; its tensors are {sorted(ours)}")
+
+
+def load(checkpoint):
+    """The model in the directory of a checkpoint, as a plain module."""
+    checkpoint = pathlib.Path(checkpoint)
+    config = json.loads((checkpoint / "config.json").read_text())
+    ours = load_file(checkpoint / "model.safetensors")
+    model = plain_module(config, ours)
+    model.load_state_dict(to_pytorch(model, ours))
+    return model.eval()
+
+
+@torch.no_grad()
+def check(model, reference):
+    """Compares the model's outputs with those in a file; says by how much they differ at most."""
+    tensors = load_file(reference)
+    inputs = {name.removeprefix("input/"): tensor for name, tensor in tensors.items() if name.startswith("input/")}
+    for name, found in model.reference(inputs).items():
+        expected = tensors[f"value/{name}"]
+        difference = (found - expected).abs().max().item()
+        print(f"{name}: differs by {difference:.1e} at most")
+        torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("checkpoint", help="a directory with model.safetensors and config.json")
+    parser.add_argument("--reference", help="a safetensors file with inputs and outputs")
+    arguments = parser.parse_args()
+    loaded = load(arguments.checkpoint)
+    print(loaded)
+    print(f"{sum(parameter.numel() for parameter in loaded.parameters())} parameters")
+    if arguments.reference:
+        check(loaded, arguments.reference)
