@@ -69,6 +69,7 @@ impl EncoderRun {
     /// Finds the checkpoint of that number, or the one that a finished run says later stages take, in `path`.
     pub(crate) fn open(path: &Path, checkpoint: Option<u64>) -> Result<Self, RunError> {
         let run = TrainedRun::open(path, STAGE, checkpoint)?;
+        run.keep();
         Ok(Self { config: run.config()?, run })
     }
 }

@@ -59,12 +59,12 @@ impl Checkpoints {
         Ok(numbers)
     }
 
-    /// Keeps checkpoint `number` from being pruned: somebody works with it.
+    /// Keeps the checkpoint in the directory `checkpoint` from being pruned: somebody works with it.
     ///
     /// # Errors
     /// When it is not there or the disk cannot be written.
-    pub fn keep(&self, number: u64) -> io::Result<()> {
-        fs::write(self.path(number).join(KEPT), "")
+    pub(crate) fn keep(checkpoint: &Path) -> io::Result<()> {
+        fs::write(checkpoint.join(KEPT), "")
     }
 
     /// Removes all checkpoints but the `newest` ones, `best`, and those that are to be
@@ -247,7 +247,7 @@ mod tests {
         for number in 1..=8 {
             checkpoints.save(number, |path| fs::write(path.join("n"), "1")).unwrap();
         }
-        checkpoints.keep(4).unwrap();
+        Checkpoints::keep(&checkpoints.path(4)).unwrap();
         checkpoints.prune(2, Some(3)).unwrap();
         assert_eq!(checkpoints.numbers().unwrap(), [3, 4, 7, 8]);
         // Being kept does not damage one.

@@ -169,7 +169,7 @@ impl RunDir {
             if let Some(number) = found.results.get(result).and_then(Value::as_u64)
                 && checkpoints.path(number).is_dir()
             {
-                checkpoints.keep(number).map_err(RunError::io(path))?;
+                Checkpoints::keep(&checkpoints.path(number)).map_err(RunError::io(path))?;
             }
         }
         let seconds = found.seconds;

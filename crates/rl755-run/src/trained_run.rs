@@ -96,8 +96,7 @@ pub struct TrainedRun {
 
 impl TrainedRun {
     /// Finds the checkpoint of that number, or the one that a finished run says later stages take,
-    /// in the run directory `path` of the stage called `stage`. One of an unfinished run is kept
-    /// from being pruned by it.
+    /// in the run directory `path` of the stage called `stage`.
     ///
     /// # Errors
     /// When there is no such run or checkpoint, or the training is not finished (and no checkpoint
@@ -119,10 +118,6 @@ impl TrainedRun {
             }
             Some(checkpoint) => {
                 Checkpoints::check(&checkpoint, false)?;
-                if let (Status::Running, Some(number)) = (manifest.status, number) {
-                    // Where one may only read, that is for its owner to see to.
-                    let _ = Checkpoints::new(&path.join("checkpoints")).keep(number);
-                }
                 Ok(Self { path, manifest, checkpoint })
             }
             None => Err(RunError::NoCheckpoint { path, number }),
@@ -150,6 +145,14 @@ impl TrainedRun {
     /// When it is not one of the type `T`.
     pub fn config<T: DeserializeOwned>(&self) -> Result<T, RunError> {
         self.manifest.config_of(&self.path)
+    }
+
+    /// Keeps the checkpoint from being removed by an unfinished training, which goes on: somebody
+    /// works with it. Where one may only read, that is for the run's owner to see to.
+    pub fn keep(&self) {
+        if self.manifest.status == Status::Running {
+            let _ = Checkpoints::keep(&self.checkpoint);
+        }
     }
 
     /// Which model it is. The same weights in another place are the same model; models without

@@ -532,7 +532,7 @@ mod tests {
         let path = directory.path();
         let policy = CheckpointPolicy { keep: Some(1), early_stopping: None };
         run_validated(path, 60, policy, Some(12)).unwrap();
-        TrainedRun::open(path, "walk", Some(1)).unwrap();
+        TrainedRun::open(path, "walk", Some(1)).unwrap().keep();
         run_validated(path, 60, policy, None).unwrap();
         assert_eq!(numbers(path), [1, 6]);
     }
