@@ -58,20 +58,21 @@ class Vae(nn.Module):
         return {"mean": self.encode(inputs["observations"])[0]}
 
 
-class MdnRnn(nn.Module):
-    """mdn-rnn. The head gives, for each latent dimension, logits, means and logarithms of standard deviations."""
+class Recurrent(nn.Module):
+    """mdn-rnn, and lstm with `mixtures` 0. The head gives the next latent, or for each of its dimensions logits,
+    means and logarithms of standard deviations. `outcome` has the heads `reward` and `done`, where there are any."""
 
-    def __init__(self, latent, action, hidden, mixtures, outputs=None):
+    def __init__(self, latent, action, hidden, mixtures, outcome=()):
         super().__init__()
-        self.latent, self.mixtures = latent, mixtures
+        self.shape = (3, latent, mixtures) if mixtures else (latent,)
         self.lstm = nn.LSTM(latent + action, hidden, batch_first=True)
-        self.head = nn.Linear(hidden, outputs or 3 * latent * mixtures)
+        self.head = nn.Linear(hidden, 3 * latent * mixtures if mixtures else latent)
+        self.outcome = nn.ModuleDict({name: nn.Linear(hidden, 1) for name in outcome})
 
     def forward(self, latents, actions):
         """Hidden states [batch, length, hidden] and the head's output [batch, length, 3, latent, mixtures]."""
         hidden, _ = self.lstm(torch.cat([latents, actions], 2))
-        mixture = self.head(hidden)[..., : 3 * self.latent * self.mixtures]
-        return hidden, mixture.unflatten(2, (3, self.latent, self.mixtures))
+        return hidden, self.head(hidden).unflatten(2, self.shape)
 
     def reference(self, inputs):
         return {"hidden": self(inputs["latents"], inputs["actions"])[0]}
@@ -100,7 +101,7 @@ class Block(nn.Module):
 
 
 class Transformer(nn.Module):
-    """transformer. `outputs` is the latent's width unless it has a mixture head or other heads."""
+    """transformer. `outputs` is the latent's width unless it has a mixture head."""
 
     def __init__(self, latent, action, length, width, layers, heads, wide, outputs=None):
         super().__init__()
@@ -151,10 +152,10 @@ def plain_module(config, ours):
         convs = [ours[f"network.conv{index}.weight"].shape for index in range(1, 5)]
         size, latent = int(name.removeprefix("vae-")), ours["network.mean.weight"].shape[1]
         return Vae(size, latent, [shape[0] for shape in convs], convs[0][1])
-    if name == "mdn-rnn":
-        sizes, outputs = config["sizes"], ours["head.weight"].shape[1]
-        hidden, mixtures = settings["hidden_size"], settings["mixtures"]
-        return MdnRnn(sizes["latent"], sizes["action"], hidden, mixtures, outputs)
+    if name in ("mdn-rnn", "lstm"):
+        sizes, mixtures = config["sizes"], settings.get("mixtures", 0)
+        outcome = [head for head in ("reward", "done") if f"outcome.{head}.weight" in ours]
+        return Recurrent(sizes["latent"], sizes["action"], settings["hidden_size"], mixtures, outcome)
     if name == "transformer":
         sizes, (length, width) = config["sizes"], ours["positions"].shape
         shape = (length, width, settings["layers"], settings["heads"], settings["feed_forward_size"])

@@ -10,7 +10,7 @@ import torch
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "docs"), str(ROOT / "crates/rl755-nn/tests/pytorch")]
 from export_from_pytorch import from_pytorch
-from golden_file import frame_bytes
+from golden_file import numbers
 from load_in_pytorch import Block, check, load_file, plain_module, to_pytorch
 from safetensors.numpy import save_file
 
@@ -36,7 +36,7 @@ for size in (64, 96):
     golden = ROOT / f"crates/rl755-encoder/tests/golden/vae-{size}.safetensors"
     model = there_and_back({"model": f"vae-{size}", "model_config": {}}, golden)
     values = load_file(golden)
-    reference = {"input/observations": frame_bytes(2, size).float() / 255, "value/mean": values["value/mean"]}
+    reference = {"input/observations": numbers(6 * size * size).view(2, size, size, 3).float() / 255, "value/mean": values["value/mean"]}
     with tempfile.TemporaryDirectory() as directory:
         file = Path(directory) / "reference.safetensors"
         save_file({name: tensor.numpy() for name, tensor in reference.items()}, file)
