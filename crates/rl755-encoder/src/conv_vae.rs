@@ -13,7 +13,7 @@ use burn::{
 };
 use rl755_env::Space;
 use rl755_kernels::Activation;
-use rl755_nn::{Losses, standard_normal};
+use rl755_nn::{Losses, full_precision, standard_normal, watch};
 
 use crate::{
     EncoderError, Latents,
@@ -203,8 +203,16 @@ impl ConvVae {
     pub(crate) fn losses_with(&self, observations: Tensor<2>, noise: Tensor<2>) -> Losses {
         let (mean, spread) = self.posterior(observations.clone());
         let std_dev = self.std_dev(spread.clone());
-        let kl = self.kl(&mean, spread, std_dev.clone());
-        let error = self.reconstruct(mean + std_dev * noise) - observations;
+        watch("the latents' mean", &mean);
+        watch("the latents' standard deviation", &std_dev);
+        let kl = self.kl(
+            &full_precision(mean.clone()),
+            full_precision(spread),
+            full_precision(std_dev.clone()),
+        );
+        let reconstructed = self.reconstruct(mean + std_dev * noise);
+        watch("the reconstruction", &reconstructed);
+        let error = full_precision(reconstructed) - full_precision(observations);
         // Rows first: a sum over the whole batch at once would depend on the number of threads.
         let reconstruction = error.square().sum_dim(1).mean();
         let floored = kl.clone().clamp_min(self.kl_floor()).mean();

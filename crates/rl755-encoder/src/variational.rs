@@ -2,7 +2,7 @@
 //! prior (Kingma & Welling 2014).
 
 use burn::tensor::{Tensor, activation::log_sigmoid};
-use rl755_nn::{Losses, standard_normal};
+use rl755_nn::{Losses, full_precision, standard_normal, watch};
 use serde::{Deserialize, Serialize};
 
 use crate::{EncoderError, conv_settings::wrong, frozen_conv::Spread};
@@ -87,7 +87,13 @@ impl VariationalSettings {
         reconstruct: impl FnOnce(Tensor<2>) -> Tensor<2>,
     ) -> Losses {
         let deviation = self.deviation(spread.clone());
-        let kl = self.kl(&mean, spread, deviation.clone());
+        watch("the latents' mean", &mean);
+        watch("the latents' standard deviation", &deviation);
+        let kl = self.kl(
+            &full_precision(mean.clone()),
+            full_precision(spread),
+            full_precision(deviation.clone()),
+        );
         let floor = self.kl_floor(mean.dims()[1]);
         let reconstruction = squared_error(reconstruct(mean + deviation * noise), target);
         let floored = kl.clone().clamp_min(floor).mean();
@@ -99,5 +105,6 @@ impl VariationalSettings {
 /// Squared error summed over an observation and averaged over the batch.
 pub(crate) fn squared_error(found: Tensor<2>, target: Tensor<2>) -> Tensor<1> {
     // Rows first: a sum over the whole batch at once would depend on the number of threads.
-    (found - target).square().sum_dim(1).mean()
+    watch("the reconstruction", &found);
+    (full_precision(found) - full_precision(target)).square().sum_dim(1).mean()
 }

@@ -4,6 +4,7 @@
 use burn::tensor::Tensor;
 use ndarray::ArrayViewMut2;
 use rl755_kernels::mixture_negative_log_likelihood;
+use rl755_nn::full_precision;
 use rl755_run::Random;
 
 use crate::{SequenceError, kernel::exp, model_config::check_size};
@@ -27,6 +28,7 @@ impl Mixtures {
     /// The mean squared error, or the negative log-likelihood in nats, averaged over rows and latent
     /// dimensions. `raw` is `[rows, outputs]`, `targets` is `[rows, latent]`.
     pub(crate) fn loss(self, raw: Tensor<2>, targets: Tensor<2>) -> Tensor<1> {
+        let (raw, targets) = (full_precision(raw), full_precision(targets));
         if self.0 > 0 {
             return mixture_negative_log_likelihood(raw, targets).mean();
         }

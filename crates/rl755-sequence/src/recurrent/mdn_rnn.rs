@@ -5,7 +5,7 @@ use burn::{
     nn::Linear,
     tensor::{Device, Tensor},
 };
-use rl755_nn::{Losses, OptimizerConfig};
+use rl755_nn::{Losses, OptimizerConfig, watch};
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -88,6 +88,7 @@ impl MdnRnn {
     /// `[batch · length, 3 · latent · mixtures]` after each step.
     pub(super) fn forward(&self, inputs: Tensor<3>) -> (Tensor<2>, Tensor<2>) {
         let hidden: Tensor<2> = self.lstm.forward(inputs).flatten(0, 1);
+        watch("the hidden states of the LSTM", &hidden);
         (hidden.clone(), apply_linear(&self.head, hidden))
     }
 }

@@ -5,7 +5,7 @@ use burn::{
     nn::Linear,
     tensor::{Device, Tensor},
 };
-use rl755_nn::Losses;
+use rl755_nn::{Losses, full_precision};
 
 use crate::{
     SequenceBatch, SequenceError,
@@ -68,13 +68,13 @@ impl OutcomeHeads {
         let rows = hidden.dims()[0];
         let mut parts = vec![("latent_loss", latent)];
         if let Some(head) = &self.reward {
-            let rewards = batch.rewards.clone().reshape([rows, 1]);
-            let errors = apply_linear(head, hidden.clone()) - rewards;
+            let rewards = full_precision(batch.rewards.clone().reshape([rows, 1]));
+            let errors = full_precision(apply_linear(head, hidden.clone())) - rewards;
             parts.push(("reward_loss", errors.square().mean()));
         }
         if let Some(head) = &self.done {
-            let dones = batch.terminals.clone().reshape([rows, 1]);
-            let logits = apply_linear(head, hidden.clone());
+            let dones = full_precision(batch.terminals.clone().reshape([rows, 1]));
+            let logits = full_precision(apply_linear(head, hidden.clone()));
             parts.push(("done_loss", self.cross_entropy(logits, dones).mean()));
         }
         let totals: Vec<Tensor<1>> = parts.iter().map(|(_, loss)| loss.clone()).collect();

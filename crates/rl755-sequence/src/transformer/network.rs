@@ -5,7 +5,7 @@ use burn::{
     nn::{LayerNorm, LayerNormConfig, Linear},
     tensor::{Device, Tensor},
 };
-use rl755_nn::{Losses, OptimizerConfig};
+use rl755_nn::{Losses, OptimizerConfig, watch};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -133,6 +133,8 @@ impl Transformer {
         let mut hidden = x.clone();
         for block in &self.blocks {
             let output = block.forward(x, [batch, length]);
+            watch("the output of self-attention", &output.hidden);
+            watch("the output of a layer", &output.output);
             (hidden, x) = (output.hidden, output.output);
         }
         let shape = [batch, length, width];
