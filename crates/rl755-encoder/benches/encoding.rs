@@ -10,18 +10,14 @@ use rl755_encoder::{EncoderModel, EncoderRegistry, Vae64, Vae96};
 use rl755_env::{ObservationRef, Space};
 use rl755_nn::{Learner, OptimizerConfig};
 
-/// The median of some repetitions, in seconds.
-fn median(mut work: impl FnMut()) -> f64 {
-    work();
-    let mut seconds: Vec<f64> = (0..7)
-        .map(|_| {
-            let started = Instant::now();
-            work();
-            started.elapsed().as_secs_f64()
-        })
-        .collect();
-    seconds.sort_by(f64::total_cmp);
-    seconds[3]
+/// The shortest of some repetitions, in seconds: others may use the machine.
+fn shortest(mut work: impl FnMut()) -> f64 {
+    let mut seconds = || {
+        let started = Instant::now();
+        work();
+        started.elapsed().as_secs_f64()
+    };
+    (0..15).map(|_| seconds()).fold(f64::INFINITY, f64::min)
 }
 
 fn measure<M: EncoderModel>(threads: usize) {
@@ -35,11 +31,11 @@ fn measure<M: EncoderModel>(threads: usize) {
     let model = M::init(&config, &input, &device).unwrap().valid();
     for batch in [1, 16, 64] {
         let frames: Vec<u8> = (0..batch * space.width()).map(|i| (i % 251) as u8).collect();
-        let own = median(|| {
+        let own = shortest(|| {
             encoder.encode(ObservationRef::U8(&frames)).unwrap();
         });
         let rows = Tensor::random([batch, input.width()], Distribution::Default, &device);
-        let burn = median(|| {
+        let burn = shortest(|| {
             model.represent(rows.clone()).mean.into_data();
         });
         println!(
@@ -52,7 +48,7 @@ fn measure<M: EncoderModel>(threads: usize) {
     let mut learner = Learner::new(&device, 1, &OptimizerConfig::default(), |device| {
         M::init(&config, &input, device).unwrap()
     });
-    let seconds = median(|| {
+    let seconds = shortest(|| {
         learner
             .step(1, 1, 64, |model, device, _| {
                 model.losses(Tensor::random([64, input.width()], Distribution::Default, device))

@@ -47,7 +47,7 @@ const fn case(
     Case { batch, size: [height, width], from, to, kernel, options }
 }
 
-const CASES: [Case; 11] = [
+const CASES: [Case; 12] = [
     case([2, 7, 9], [3, 5], [4, 4], [2, 2], [0, 0], Activation::Relu),
     // Rows and columns that no kernel sees.
     case([3, 10, 8], [4, 6], [3, 3], [2, 3], [0, 0], Activation::None),
@@ -64,6 +64,8 @@ const CASES: [Case; 11] = [
     case([3, 1, 1], [90, 10], [5, 5], [2, 2], [0, 0], Activation::Relu),
     // In several pieces.
     case([37, 14, 13], [5, 8], [4, 4], [2, 2], [0, 0], Activation::Relu),
+    // In several pieces for each sum.
+    case([17, 40, 42], [3, 2], [6, 5], [1, 1], [0, 1], Activation::Relu),
     case([3, 40, 42], [3, 4], [6, 5], [1, 1], [2, 1], Activation::Relu),
 ];
 
@@ -126,60 +128,59 @@ fn reference(layer: Layer, case: &Case, x: &[f32], w: &[f32], b: &[f32], probe: 
     let [height, width] = layer.output(case);
     let wide = |values: &[f32]| -> Vec<f64> { values.iter().map(|&v| f64::from(v)).collect() };
     let (x, w, b, probe) = (wide(x), wide(w), wide(b), wide(probe));
-    // (index in the output, in the input, in the weights) of each product.
-    let mut products = Vec::new();
     let (small, large) = match layer {
         Layer::Convolution => ([height, width], size),
         Layer::Transposed => (size, [height, width]),
     };
-    for sample in 0..batch {
-        for y in 0..small[0] {
-            for column in 0..small[1] {
-                for ky in 0..kernel[0] {
-                    for kx in 0..kernel[1] {
-                        let row = y * options.stride[0] + ky;
-                        let across = column * options.stride[1] + kx;
-                        let (Some(row), Some(across)) = (
-                            row.checked_sub(options.padding[0]),
-                            across.checked_sub(options.padding[1]),
-                        ) else {
-                            continue;
-                        };
-                        if row >= large[0] || across >= large[1] {
-                            continue;
-                        }
-                        let near = (sample * small[0] + y) * small[1] + column;
-                        let far = (sample * large[0] + row) * large[1] + across;
-                        for i in 0..from {
-                            for o in 0..to {
-                                let (out, input, outer, inner) = match layer {
-                                    Layer::Convolution => (near * to + o, far * from + i, o, i),
-                                    Layer::Transposed => (far * to + o, near * from + i, i, o),
-                                };
-                                let inners = layer.weight_shape(case)[1];
-                                let tap = (outer * inners + inner) * kernel[0] * kernel[1];
-                                products.push((out, input, tap + ky * kernel[1] + kx));
+    // Visits each product: its index in the output, in the input and in the weights.
+    let for_each_product = |visit: &mut dyn FnMut(usize, usize, usize)| {
+        for sample in 0..batch {
+            for y in 0..small[0] {
+                for column in 0..small[1] {
+                    for ky in 0..kernel[0] {
+                        for kx in 0..kernel[1] {
+                            let row = y * options.stride[0] + ky;
+                            let across = column * options.stride[1] + kx;
+                            let (Some(row), Some(across)) = (
+                                row.checked_sub(options.padding[0]),
+                                across.checked_sub(options.padding[1]),
+                            ) else {
+                                continue;
+                            };
+                            if row >= large[0] || across >= large[1] {
+                                continue;
+                            }
+                            let near = (sample * small[0] + y) * small[1] + column;
+                            let far = (sample * large[0] + row) * large[1] + across;
+                            for i in 0..from {
+                                for o in 0..to {
+                                    let (out, input, outer, inner) = match layer {
+                                        Layer::Convolution => (near * to + o, far * from + i, o, i),
+                                        Layer::Transposed => (far * to + o, near * from + i, i, o),
+                                    };
+                                    let inners = layer.weight_shape(case)[1];
+                                    let tap = (outer * inners + inner) * kernel[0] * kernel[1];
+                                    visit(out, input, tap + ky * kernel[1] + kx);
+                                }
                             }
                         }
                     }
                 }
             }
         }
-    }
+    };
     let mut output: Vec<f64> = (0..batch * height * width).flat_map(|_| b.clone()).collect();
-    for &(out, input, tap) in &products {
-        output[out] += x[input] * w[tap];
-    }
+    for_each_product(&mut |out, input, tap| output[out] += x[input] * w[tap]);
     let mut passed = probe;
     if options.activation == Activation::Relu {
         passed.iter_mut().zip(&output).for_each(|(g, y)| *g = if *y > 0.0 { *g } else { 0.0 });
         output.iter_mut().for_each(|value| *value = value.max(0.0));
     }
     let (mut dx, mut dw, mut db) = (vec![0.0; x.len()], vec![0.0; w.len()], vec![0.0; to]);
-    for &(out, input, tap) in &products {
+    for_each_product(&mut |out, input, tap| {
         dx[input] += passed[out] * w[tap];
         dw[tap] += passed[out] * x[input];
-    }
+    });
     passed.chunks(to).for_each(|pixel| db.iter_mut().zip(pixel).for_each(|(d, g)| *d += g));
     [output, dx, dw, db]
 }
