@@ -89,7 +89,7 @@ impl<'a> Matrix<'a> {
                 < self.values.len()
     }
 
-    pub(crate) fn to_row_major(self) -> Vec<f32> {
+    fn to_row_major(self) -> Vec<f32> {
         let Self { rows, columns, row_stride, column_stride, .. } = self;
         let places =
             (0..rows).flat_map(|i| (0..columns).map(move |j| i * row_stride + j * column_stride));

@@ -1,6 +1,7 @@
 //! How long a training step takes, and how many steps a second trained models take by the number
 //! of episodes side by side, on the CPU: `cargo bench -p rl755-sequence`, with
-//! `RAYON_NUM_THREADS` for the number of threads. At full size, with fresh weights.
+//! `RAYON_NUM_THREADS` for the number of threads. At full size, with fresh weights. With the argument
+//! `training`, only training steps, for longer; with a model's name, only that one.
 
 #![allow(missing_docs, clippy::print_stdout, clippy::unwrap_used, reason = "a program to run")]
 
@@ -11,7 +12,7 @@ use ndarray::Array2;
 use rl755_nn::Learner;
 use rl755_run::Random;
 use rl755_sequence::{
-    MdnRnn, SequenceBatch, SequenceModel, SequenceNetwork, Sizes, Transformer, trained,
+    LstmNetwork, MdnRnn, SequenceBatch, SequenceModel, SequenceNetwork, Sizes, Transformer, trained,
 };
 
 const SIZES: Sizes = Sizes { latent: 32, action: 3, sequence_length: 32 };
@@ -22,11 +23,22 @@ const BATCH: usize = 32;
 fn main() {
     println!("{} threads", rayon::current_num_threads());
     measure::<MdnRnn>();
+    measure::<LstmNetwork>();
     measure::<Transformer>();
 }
 
 fn measure<N: SequenceNetwork>() {
-    println!("{}: training step {:.1} ms", N::NAME, training_step::<N>() * 1e3);
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let has = |argument: &str| arguments.iter().any(|a| a == argument);
+    if ["mdn-rnn", "lstm", "transformer"].into_iter().any(has) && !has(N::NAME) {
+        return;
+    }
+    let seconds = if has("training") { 20.0 } else { 2.0 };
+    let [least, median] = training_step::<N>(seconds).map(|seconds| seconds * 1e3);
+    println!("{}: training step {least:.1} ms at least, median {median:.1}", N::NAME);
+    if has("training") {
+        return;
+    }
     let network = N::init(&N::Config::default(), &SIZES, &Device::flex()).unwrap();
     let model = trained(&network, SIZES, false);
     for batch in [1, 16, 64] {
@@ -36,8 +48,8 @@ fn measure<N: SequenceNetwork>() {
     }
 }
 
-/// The median seconds of a training step.
-fn training_step<N: SequenceNetwork>() -> f64 {
+/// The least and the median seconds of a training step, over `seconds`.
+fn training_step<N: SequenceNetwork>(seconds: f64) -> [f64; 2] {
     let device = Device::flex();
     let init = |device: &Device| N::init(&N::Config::default(), &SIZES, device).unwrap();
     let mut learner = Learner::new(&device, 1, &N::default_optimizer(), init);
@@ -53,16 +65,15 @@ fn training_step<N: SequenceNetwork>() -> f64 {
         rewards: zeros(),
         terminals: zeros(),
     };
-    let mut seconds: Vec<f64> = (1..=13)
-        .map(|step| {
-            let started = Instant::now();
-            learner.step(step, step, BATCH, |network, _, _| network.losses(&batch)).unwrap();
-            started.elapsed().as_secs_f64()
-        })
-        .skip(2)
-        .collect();
-    seconds.sort_by(f64::total_cmp);
-    seconds[seconds.len() / 2]
+    let (started, mut steps) = (Instant::now(), Vec::new());
+    while steps.len() < 5 || started.elapsed().as_secs_f64() < seconds {
+        let started = Instant::now();
+        let step = steps.len() as u64 + 1;
+        learner.step(step, step, BATCH, |network, _, _| network.losses(&batch)).unwrap();
+        steps.push(started.elapsed().as_secs_f64());
+    }
+    steps.sort_by(f64::total_cmp);
+    [steps[0], steps[steps.len() / 2]]
 }
 
 /// Rows per second over at least 128 steps and a second.

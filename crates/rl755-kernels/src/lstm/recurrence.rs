@@ -14,6 +14,9 @@ use crate::{
 /// Columns of a panel: four of the widest vector registers.
 const PANEL: usize = 64;
 
+/// Rows of a panel that are transposed together.
+const BLOCK: usize = 16;
+
 /// Sequences that a thread takes together. A fixed number, as sums must not depend on it.
 const SEQUENCES: usize = 16;
 
@@ -39,7 +42,7 @@ pub(super) struct Sequences<'a> {
 impl Recurrence<'_> {
     /// Fills gates, cells and states.
     pub(super) fn forward(&self, sequences: Sequences<'_>) {
-        let panels = Panels::new(Matrix::new(self.weight, [self.hidden, 4 * self.hidden]));
+        let panels = Panels::new(self.weight, [self.hidden, 4 * self.hidden]);
         let steps = SEQUENCES * self.length * self.hidden;
         (
             sequences.gates.par_chunks_mut(4 * steps),
@@ -82,8 +85,7 @@ impl Recurrence<'_> {
     /// Turns the gates of `forward` into the gradient of what they were before their
     /// non-linearities, from that of the states.
     pub(super) fn backward(&self, gates: &mut [f32], cells: &[f32], gradient: &[f32]) {
-        let weight = Matrix::new(self.weight, [self.hidden, 4 * self.hidden]);
-        let panels = Panels::new(weight.transposed());
+        let panels = Panels::transposed(self.weight, [self.hidden, 4 * self.hidden]);
         let steps = SEQUENCES * self.length * self.hidden;
         (gates.par_chunks_mut(4 * steps), cells.par_chunks(steps), gradient.par_chunks(steps))
             .into_par_iter()
@@ -132,12 +134,33 @@ struct Panels {
 }
 
 impl Panels {
-    fn new(matrix: Matrix<'_>) -> Self {
-        let [rows, columns] = matrix.shape();
+    /// Of a row-major matrix.
+    fn new(matrix: &[f32], [rows, columns]: [usize; 2]) -> Self {
         let mut values = Vec::with_capacity(rows * columns);
         for begin in (0..columns).step_by(PANEL) {
-            let panel = matrix.columns(begin..columns.min(begin + PANEL));
-            values.extend(panel.to_row_major());
+            let panel = begin..columns.min(begin + PANEL);
+            for row in matrix.chunks_exact(columns) {
+                values.extend_from_slice(&row[panel.clone()]);
+            }
+        }
+        Self { rows, columns, values }
+    }
+
+    /// Of the transpose of a row-major matrix, `[columns, rows]`.
+    fn transposed(matrix: &[f32], [columns, rows]: [usize; 2]) -> Self {
+        let mut values = vec![0.0; rows * columns];
+        let panels = values.chunks_mut(rows * PANEL).zip(matrix.chunks(rows * PANEL));
+        for (panel, matrix) in panels {
+            let width = panel.len() / rows;
+            // Some rows at a time, so that both sides stay in the nearest cache.
+            for (block, panel) in panel.chunks_mut(BLOCK * width).enumerate() {
+                for (column, matrix) in matrix.chunks_exact(rows).enumerate() {
+                    let values = &matrix[block * BLOCK..];
+                    for (row, value) in panel.chunks_exact_mut(width).zip(values) {
+                        row[column] = *value;
+                    }
+                }
+            }
         }
         Self { rows, columns, values }
     }
