@@ -4,7 +4,7 @@ use burn::{
     module::Module,
     nn::{
         Linear,
-        conv::{Conv2d, Conv2dConfig, ConvTranspose2d, ConvTranspose2dConfig},
+        conv::{Conv2d, ConvTranspose2d},
     },
     tensor::{
         Device, Tensor,
@@ -16,7 +16,7 @@ use rl755_kernels::Activation;
 use crate::{
     conv_settings::Level,
     frozen_conv::{FrozenVae, Spread},
-    layers::{convolve, deconvolve, glorot, linear, zeros},
+    layers::{conv, convolve, deconvolve, kernel, linear, oblong_deconv},
 };
 
 /// Frames to features.
@@ -29,7 +29,11 @@ pub(crate) struct ConvEncoder {
 
 impl ConvEncoder {
     pub(crate) fn new(levels: &[Level], device: &Device) -> Self {
-        Self { convs: levels.iter().map(|l| conv(l, device)).collect(), levels: levels.to_vec() }
+        let one = |level: &Level| {
+            let Level { channels_in, channels_out, kernel: size, stride, .. } = *level;
+            conv(channels_in, channels_out, kernel(size, stride), device)
+        };
+        Self { convs: levels.iter().map(one).collect(), levels: levels.to_vec() }
     }
 
     /// Height, width and channels of the frames.
@@ -72,9 +76,13 @@ pub(crate) struct ConvDecoder {
 
 impl ConvDecoder {
     pub(crate) fn new(latent_size: usize, levels: &[Level], device: &Device) -> Self {
+        let one = |level: &Level| {
+            let Level { channels_in: to, channels_out: from, stride, .. } = *level;
+            oblong_deconv(from, to, (level.kernel_back(), stride), device)
+        };
         Self {
             expand: linear(latent_size, features(levels), device),
-            deconvs: levels.iter().rev().map(|level| deconv(level, device)).collect(),
+            deconvs: levels.iter().rev().map(one).collect(),
             levels: levels.to_vec(),
         }
     }
@@ -98,25 +106,4 @@ impl ConvDecoder {
 fn features(levels: &[Level]) -> usize {
     let Level { size_out: [height, width], channels_out, .. } = levels[levels.len() - 1];
     height * width * channels_out
-}
-
-fn conv(level: &Level, device: &Device) -> Conv2d {
-    let Level { channels_in: from, channels_out: to, kernel, stride, .. } = *level;
-    let config = Conv2dConfig::new([from, to], [kernel; 2]).with_stride([stride; 2]);
-    let mut layer = config.init(device);
-    let area = kernel * kernel;
-    layer.weight = glorot([to, from, kernel, kernel], from * area, to * area, device);
-    layer.bias = zeros(to, device);
-    layer
-}
-
-fn deconv(level: &Level, device: &Device) -> ConvTranspose2d {
-    let Level { channels_in: to, channels_out: from, stride, .. } = *level;
-    let [height, width] = level.kernel_back();
-    let config = ConvTranspose2dConfig::new([from, to], [height, width]);
-    let mut layer = config.with_stride([stride; 2]).init(device);
-    let area = height * width;
-    layer.weight = glorot([from, to, height, width], from * area, to * area, device);
-    layer.bias = zeros(to, device);
-    layer
 }

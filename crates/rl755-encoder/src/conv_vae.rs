@@ -6,17 +6,15 @@ use burn::{
         Linear,
         conv::{Conv2d, ConvTranspose2d},
     },
-    tensor::{
-        Device, Tensor,
-        activation::{log_sigmoid, sigmoid},
-    },
+    tensor::{Device, Tensor, activation::sigmoid},
 };
 use rl755_env::Space;
 use rl755_kernels::Activation;
-use rl755_nn::{Losses, full_precision, standard_normal, watch};
+use rl755_nn::{Losses, standard_normal};
 
 use crate::{
-    EncoderError, Latents,
+    EncoderError, Latents, VariationalSettings,
+    conv_settings::{MOST, wrong},
     frozen_conv::{FrozenVae, Spread},
     layers::{Kernel, conv, convolve, deconv, deconvolve, kernel, linear},
 };
@@ -40,9 +38,6 @@ pub(crate) struct Shape {
 const DOWN: Kernel = kernel(4, 2);
 const UP: [Kernel; 3] = [kernel(5, 2), kernel(5, 2), kernel(6, 2)];
 
-/// The most channels and latent numbers: with more, a slip of the finger would take all memory.
-const MOST: usize = 65_536;
-
 /// Hyper-parameters of the convolutional VAEs, `vae-64` and `vae-96`.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ConvVaeConfig {
@@ -54,7 +49,7 @@ pub(crate) struct ConvVaeConfig {
 
 impl ConvVaeConfig {
     pub(crate) fn check(&self, name: &str) -> Result<(), EncoderError> {
-        let wrong = |reason: String| Err(EncoderError::Config { encoder: name.to_owned(), reason });
+        let wrong = |reason| Err(wrong(name, reason));
         let sizes = 1..=MOST;
         if !sizes.contains(&self.latent_size) {
             let size = self.latent_size;
@@ -64,12 +59,11 @@ impl ConvVaeConfig {
             let channels = self.channels;
             return wrong(format!("channels are {channels:?}; each must be from 1 to {MOST}"));
         }
-        for (field, value) in [("beta", self.beta), ("free_nats", self.free_nats)] {
-            if !(value.is_finite() && value >= 0.0) {
-                return wrong(format!("{field} is {value}; it must be at least 0"));
-            }
-        }
-        Ok(())
+        self.variational(Spread::LogVariance).check(name)
+    }
+
+    fn variational(&self, std_dev: Spread) -> VariationalSettings {
+        VariationalSettings { beta: self.beta, free_nats: self.free_nats, std_dev }
     }
 }
 
@@ -151,7 +145,7 @@ impl ConvVae {
 
     /// The nats of KL that cost nothing.
     pub(crate) fn kl_floor(&self) -> f64 {
-        self.config.free_nats * self.config.latent_size as f64
+        self.variational().kl_floor(self.config.latent_size)
     }
 
     /// Mean and raw spread, `[batch, latent]` each, of observations `[batch, width]`.
@@ -170,25 +164,8 @@ impl ConvVae {
         (self.mean.forward(x.clone()), self.spread.forward(x))
     }
 
-    /// σ from the raw spread.
-    fn std_dev(&self, spread: Tensor<2>) -> Tensor<2> {
-        match self.shape.spread {
-            Spread::LogVariance => spread.mul_scalar(0.5).exp(),
-            // softplus(x) = -ln sigmoid(-x), which does not overflow.
-            Spread::Softplus => log_sigmoid(spread.neg()).neg(),
-        }
-    }
-
-    /// The KL divergence of N(μ, σ²) from N(0, 1) for each row, `[batch, 1]` (Kingma & Welling
-    /// 2014, appendix B).
-    fn kl(&self, mean: &Tensor<2>, spread: Tensor<2>, std_dev: Tensor<2>) -> Tensor<2> {
-        let log_variance = match self.shape.spread {
-            Spread::LogVariance => spread,
-            // A σ that rounds to 0 must not give an infinite loss.
-            Spread::Softplus => std_dev.clone().add_scalar(1e-12).log().mul_scalar(2.0),
-        };
-        let terms = mean.clone().square() + std_dev.square() - log_variance - 1.0;
-        terms.sum_dim(1).mul_scalar(0.5)
+    fn variational(&self) -> VariationalSettings {
+        self.config.variational(self.shape.spread)
     }
 
     /// Squared error summed over a frame, plus β times the KL divergence, which is floored for
@@ -201,28 +178,14 @@ impl ConvVae {
 
     /// [`losses`](Self::losses) with the noise of the latents, `[batch, latent]`.
     pub(crate) fn losses_with(&self, observations: Tensor<2>, noise: Tensor<2>) -> Losses {
-        let (mean, spread) = self.posterior(observations.clone());
-        let std_dev = self.std_dev(spread.clone());
-        watch("the latents' mean", &mean);
-        watch("the latents' standard deviation", &std_dev);
-        let kl = self.kl(
-            &full_precision(mean.clone()),
-            full_precision(spread),
-            full_precision(std_dev.clone()),
-        );
-        let reconstructed = self.reconstruct(mean + std_dev * noise);
-        watch("the reconstruction", &reconstructed);
-        let error = full_precision(reconstructed) - full_precision(observations);
-        // Rows first: a sum over the whole batch at once would depend on the number of threads.
-        let reconstruction = error.square().sum_dim(1).mean();
-        let floored = kl.clone().clamp_min(self.kl_floor()).mean();
-        let total = reconstruction.clone() + floored.mul_scalar(self.config.beta);
-        Losses { total, parts: vec![("reconstruction", reconstruction), ("kl", kl.mean())] }
+        let posterior = self.posterior(observations.clone());
+        let reconstruct = |latents| self.reconstruct(latents);
+        self.variational().losses_with(noise, observations, posterior, reconstruct)
     }
 
     pub(crate) fn represent(&self, observations: Tensor<2>) -> Latents {
         let (mean, spread) = self.posterior(observations);
-        let std_dev = Some(self.std_dev(spread));
+        let std_dev = Some(self.variational().deviation(spread));
         Latents { mean, std_dev, extras: Default::default() }
     }
 

@@ -26,7 +26,7 @@ pub(crate) const fn kernel(size: usize, stride: usize) -> Kernel {
 }
 
 /// Uniform in ±√(6 / (inputs + outputs)).
-pub(crate) fn glorot<const D: usize>(
+fn glorot<const D: usize>(
     shape: [usize; D],
     inputs: usize,
     outputs: usize,
@@ -36,7 +36,7 @@ pub(crate) fn glorot<const D: usize>(
     initializer.init_with(shape, Some(inputs), Some(outputs), device)
 }
 
-pub(crate) fn zeros(size: usize, device: &Device) -> Option<Param<Tensor<1>>> {
+fn zeros(size: usize, device: &Device) -> Option<Param<Tensor<1>>> {
     Some(Initializer::Zeros.init([size], device))
 }
 
@@ -52,11 +52,21 @@ pub(crate) fn conv(from: usize, to: usize, kernel: Kernel, device: &Device) -> C
 
 /// A transposed convolution without padding.
 pub(crate) fn deconv(from: usize, to: usize, kernel: Kernel, device: &Device) -> ConvTranspose2d {
-    let Kernel { size, stride } = kernel;
-    let mut layer =
-        ConvTranspose2dConfig::new([from, to], [size; 2]).with_stride([stride; 2]).init(device);
-    let area = size * size;
-    layer.weight = glorot([from, to, size, size], from * area, to * area, device);
+    oblong_deconv(from, to, ([kernel.size; 2], kernel.stride), device)
+}
+
+/// A transposed convolution without padding, with a kernel of that height and width and a stride.
+pub(crate) fn oblong_deconv(
+    from: usize,
+    to: usize,
+    (kernel, stride): ([usize; 2], usize),
+    device: &Device,
+) -> ConvTranspose2d {
+    let config = ConvTranspose2dConfig::new([from, to], kernel).with_stride([stride; 2]);
+    let mut layer = config.init(device);
+    let [height, width] = kernel;
+    let area = height * width;
+    layer.weight = glorot([from, to, height, width], from * area, to * area, device);
     layer.bias = zeros(to, device);
     layer
 }
