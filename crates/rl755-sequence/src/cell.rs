@@ -1,8 +1,10 @@
 //! The [`SequenceCell`] trait: how a trained model takes in a step and predicts, as plain
 //! arithmetic on a few rows.
 
-use ndarray::{ArrayView2, ArrayViewMut2};
+use ndarray::{Array2, ArrayView2, ArrayViewMut2};
 use rl755_run::Random;
+
+use crate::Gaps;
 
 /// A trained model, ready to follow episodes step by step.
 ///
@@ -46,6 +48,17 @@ pub trait SequenceCell: Send + Sync + 'static {
 
     /// The probability that the task ended with each row's last step, where the model predicts it.
     fn predict_dones(&self, _memories: &[Self::Memory]) -> Option<Vec<f32>> {
+        None
+    }
+
+    /// The latents of `gaps` with those that are not known filled in, `[steps, latent]`, for models
+    /// that can ([`SequenceModel::fill`](crate::SequenceModel::fill)).
+    fn fill(
+        &self,
+        _gaps: &Gaps<'_>,
+        _temperature: f64,
+        _random: &mut Random,
+    ) -> Option<Array2<f32>> {
         None
     }
 }

@@ -19,17 +19,17 @@ pub(crate) struct Picture {
     pub(crate) png: Vec<u8>,
 }
 
-/// Real latents above dreamt ones, both `[steps, latent]`, time from left to right: white is 0,
-/// red positive, blue negative, full at the largest real value.
-pub(crate) fn latents_picture(
-    real: ArrayView2<'_, f32>,
-    dreamt: ArrayView2<'_, f32>,
-) -> Option<Picture> {
+/// Latents `[steps, latent]` below one another, the real ones first, time from left to right: white
+/// is 0, red positive, blue negative, full at the largest real value, and grey what is no number.
+pub(crate) fn latents_picture(panels: &[ArrayView2<'_, f32>]) -> Option<Picture> {
+    let real = panels.first()?;
     let scale = real.iter().fold(1e-6f32, |largest, v| largest.max(v.abs()));
     let (steps, latent) = real.dim();
     let (width, panel) = (steps * CELL, latent * CELL);
-    let mut pixels = Array3::<u8>::zeros((2 * panel + GAP, width, 3));
-    for (values, top) in [(real, 0), (dreamt, panel + GAP)] {
+    let height = panels.len() * (panel + GAP) - GAP;
+    let mut pixels = Array3::<u8>::zeros((height, width, 3));
+    for (index, values) in panels.iter().enumerate() {
+        let top = index * (panel + GAP);
         for ((step, dimension), value) in values.indexed_iter() {
             let (y, x) = (top + dimension * CELL, step * CELL);
             let color = ndarray::arr1(&color(value / scale));
@@ -39,8 +39,11 @@ pub(crate) fn latents_picture(
     picture(pixels)
 }
 
-/// White at 0, red at 1, blue at -1.
+/// White at 0, red at 1, blue at -1, grey without a value.
 fn color(value: f32) -> [u8; 3] {
+    if value.is_nan() {
+        return [128; 3];
+    }
     let rest = (255.0 * (1.0 - value.abs()).clamp(0.0, 1.0)) as u8;
     if value >= 0.0 { [255, rest, rest] } else { [rest, rest, 255] }
 }
@@ -97,15 +100,15 @@ mod tests {
     }
 
     #[test]
-    fn latents_are_red_above_0_and_blue_below() {
+    fn latents_are_red_above_0_and_blue_below_and_grey_where_there_is_none() {
         let real = Array2::from_shape_vec((2, 1), vec![2.0, 0.0]).unwrap();
-        let dreamt = Array2::from_shape_vec((2, 1), vec![-2.0, 9.0]).unwrap();
-        let pixels = pixels(&latents_picture(real.view(), dreamt.view()).unwrap());
+        let dreamt = Array2::from_shape_vec((2, 1), vec![-2.0, f32::NAN]).unwrap();
+        let pixels = pixels(&latents_picture(&[real.view(), dreamt.view()]).unwrap());
         let at = |y: usize, x: usize| pixels.slice(s![y, x, ..]).to_vec();
         assert_eq!(pixels.dim(), (2 * CELL + GAP, 2 * CELL, 3));
         assert_eq!([at(0, 0), at(0, CELL)], [vec![255, 0, 0], vec![255, 255, 255]]);
         let bottom = CELL + GAP;
-        assert_eq!([at(bottom, 0), at(bottom, CELL)], [vec![0, 0, 255], vec![255, 0, 0]]);
+        assert_eq!([at(bottom, 0), at(bottom, CELL)], [vec![0, 0, 255], vec![128; 3]]);
     }
 
     #[test]

@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use ndarray::{Axis, s};
+use ndarray::{ArrayView2, Axis, s};
 use rl755_data::{EncodedRollout, Split};
-use rl755_run::{RunError, write_atomically};
+use rl755_run::{Random, RunError, write_atomically};
 
 use crate::{
-    DecodeLatents, SequenceError, SequenceModel, dream,
+    DecodeLatents, Gaps, SequenceError, SequenceModel, dream,
     dream_picture::{Picture, frames_picture, latents_picture, shown_steps},
 };
 
@@ -16,6 +16,9 @@ const SEEN: usize = 10;
 
 /// Steps that are dreamt, where the rollout is long enough.
 const STEPS: usize = 60;
+
+/// Latents in a span that is masked in the picture of infilling, and between two of them.
+const MASKED: usize = 6;
 
 /// A picture with its name.
 pub(crate) type Named = (&'static str, Picture);
@@ -42,8 +45,8 @@ impl DreamStage {
         Ok(Self { rollout, directory: directory.to_owned(), seed })
     }
 
-    /// Dreams with `model` at temperature 1 and writes `dream_latents.png` and, where latents can
-    /// be decoded, `dream.png`.
+    /// Dreams with `model` at temperature 1 and writes `dream_latents.png`, where latents can be
+    /// decoded `dream.png`, and where the model can fill in latents `infilling_latents.png`.
     pub(crate) fn paint(
         &self,
         model: &dyn SequenceModel,
@@ -60,14 +63,17 @@ impl DreamStage {
         let dreamt = dream(model, seen, actions, 1.0, self.seed)?;
 
         let mut pictures = Vec::new();
-        if let Some(picture) = latents_picture(real, dreamt.view()) {
+        if let Some(picture) = latents_picture(&[real, dreamt.view()]) {
             pictures.push(("dream_latents", picture));
+        }
+        let chosen = rollout.actions.slice(s![middle..end, ..]);
+        if let Some(picture) = self.infilling(model, real, chosen)? {
+            pictures.push(("infilling_latents", picture));
         }
         if let Some(decode) = decode {
             let shown = shown_steps(real.nrows());
-            let frames = |latents: &ndarray::ArrayView2<'_, f32>| {
-                decode(latents.select(Axis(0), &shown).view())
-            };
+            let frames =
+                |latents: &ArrayView2<'_, f32>| decode(latents.select(Axis(0), &shown).view());
             if let (Some(real), Some(dreamt)) = (frames(&real), frames(&dreamt.view()))
                 && let Some(picture) = frames_picture(&real, &dreamt)
             {
@@ -79,5 +85,26 @@ impl DreamStage {
             write_atomically(&path, &picture.png).map_err(RunError::io(&path))?;
         }
         Ok(pictures)
+    }
+
+    /// Real latents, the same with every other span masked, and those filled in.
+    fn infilling(
+        &self,
+        model: &dyn SequenceModel,
+        real: ArrayView2<'_, f32>,
+        actions: ArrayView2<'_, f32>,
+    ) -> Result<Option<Picture>, SequenceError> {
+        let known: Vec<bool> = (0..real.nrows()).map(|step| step / MASKED % 2 == 0).collect();
+        let mut masked = real.to_owned();
+        for (mut latent, _) in masked.rows_mut().into_iter().zip(&known).filter(|(_, k)| !**k) {
+            latent.fill(f32::NAN);
+        }
+        let gaps = Gaps { latents: masked.view(), actions, known: &known };
+        let mut random = Random::derived(self.seed, "infilling", 0);
+        match model.fill(&gaps, 1.0, &mut random) {
+            Ok(filled) => Ok(latents_picture(&[real, masked.view(), filled.view()])),
+            Err(SequenceError::CannotFill) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 }

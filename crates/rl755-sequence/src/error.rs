@@ -20,6 +20,9 @@ pub enum SequenceError {
     /// A prediction was asked for before the first step.
     #[error("predict was called before the first step")]
     NothingSeen,
+    /// The model cannot fill in latents.
+    #[error("the model cannot fill in latents; `infilling` can")]
+    CannotFill,
     /// A setting that cannot be worked with.
     #[error(transparent)]
     Setting(#[from] SettingError),

@@ -18,6 +18,34 @@ pub trait SequenceModel: Send + Sync {
 
     /// Begins `batch` episodes side by side.
     fn session(&self, batch: usize) -> Box<dyn Session + '_>;
+
+    /// Fills in the latents of `gaps` that are not known: `[steps, latent]`, with the known ones as
+    /// they are. Models with a distribution draw them at `temperature`, from `random`; at 0 it does
+    /// not matter.
+    ///
+    /// # Errors
+    /// When the model cannot fill in latents, which only `infilling` of this crate's can, the
+    /// shapes do not fit, or `temperature` is negative or not finite.
+    fn fill(
+        &self,
+        gaps: &Gaps<'_>,
+        temperature: f64,
+        random: &mut Random,
+    ) -> Result<Array2<f32>, SequenceError> {
+        let _ = (gaps, temperature, random);
+        Err(SequenceError::CannotFill)
+    }
+}
+
+/// A sequence with latents that are not known.
+#[derive(Clone, Copy, Debug)]
+pub struct Gaps<'a> {
+    /// The latents, `[steps, latent]`; what stands where they are not known does not matter.
+    pub latents: ArrayView2<'a, f32>,
+    /// The actions chosen there, `[steps, action]`. The last one does not matter.
+    pub actions: ArrayView2<'a, f32>,
+    /// Which of the latents are known, one for each step.
+    pub known: &'a [bool],
 }
 
 /// Episodes in progress: the model's memory of each row of a batch.

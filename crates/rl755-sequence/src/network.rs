@@ -58,6 +58,10 @@ pub trait SequenceNetwork: Module + 'static {
     /// The name on the command line and in manifests.
     const NAME: &'static str;
 
+    /// Whether it can be trained to predict differences between latents. It can unless it says
+    /// otherwise.
+    const DIFFERENCE_TARGETS: bool = true;
+
     /// Its hyper-parameters. Should refuse unknown fields (`serde(deny_unknown_fields)`) and have
     /// defaults for missing ones (`serde(default)`).
     type Config: Serialize + DeserializeOwned + Default;

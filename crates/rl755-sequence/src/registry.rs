@@ -7,9 +7,9 @@ use rl755_nn::OptimizerConfig;
 use rl755_run::{Outcome, TrainedRun, UnknownName};
 
 use crate::{
-    LstmNetwork, MdnRnn, NullNetwork, SequenceError, SequenceModel, SequenceNetwork,
-    SequenceRunConfig, StageContext, TrainSequenceConfig, Transformer, load::load, model_config,
-    run::STAGE, train::train,
+    Infilling, LstmNetwork, MdnRnn, NullNetwork, Retrieval, SequenceError, SequenceModel,
+    SequenceNetwork, SequenceRunConfig, StageContext, TrainSequenceConfig, Transformer, load::load,
+    model_config, run::STAGE, train::train,
 };
 
 /// The sequence models that the stages know.
@@ -34,10 +34,17 @@ impl SequenceRegistry {
         Self { entries: BTreeMap::new() }
     }
 
-    /// With the models of this crate: `transformer`, `mdn-rnn`, `lstm`, `null`.
+    /// With the models of this crate: `transformer`, `mdn-rnn`, `lstm`, `retrieval`,
+    /// `infilling`, `null`.
     pub fn with_builtin() -> Self {
         let mut registry = Self::empty();
-        registry.add::<Transformer>().add::<MdnRnn>().add::<LstmNetwork>().add::<NullNetwork>();
+        registry
+            .add::<Transformer>()
+            .add::<MdnRnn>()
+            .add::<LstmNetwork>()
+            .add::<NullNetwork>()
+            .add::<Retrieval>()
+            .add::<Infilling>();
         registry
     }
 

@@ -35,6 +35,10 @@ pub(crate) fn train<N: SequenceNetwork>(
         ("sequence_length", config.sequence_length as u64),
         ("reader_threads", config.reader_threads as u64),
     ])?;
+    if config.difference_targets && !N::DIFFERENCE_TARGETS {
+        let expected = format!("false: {} predicts latents themselves", N::NAME);
+        return Err(SettingError::new("difference_targets", true, &expected).into());
+    }
     optimizer.check()?;
     config.training.check()?;
     config.checkpoints.check()?;

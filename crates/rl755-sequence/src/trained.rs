@@ -4,7 +4,7 @@ use ndarray::{Array1, Array2, ArrayView2, Axis};
 use rayon::prelude::*;
 use rl755_run::{Random, SettingError};
 
-use crate::{SequenceCell, SequenceError, SequenceModel, SequenceNetwork, Session, Sizes};
+use crate::{Gaps, SequenceCell, SequenceError, SequenceModel, SequenceNetwork, Session, Sizes};
 
 /// Rows that one thread takes together: enough to share a pass over the weights.
 const CHUNK: usize = 8;
@@ -38,6 +38,33 @@ impl<C: SequenceCell> SequenceModel for TrainedModel<C> {
             begun: vec![false; batch],
         })
     }
+
+    fn fill(
+        &self,
+        gaps: &Gaps<'_>,
+        temperature: f64,
+        random: &mut Random,
+    ) -> Result<Array2<f32>, SequenceError> {
+        check_temperature(temperature)?;
+        let steps = gaps.known.len();
+        check("latents", gaps.latents.shape(), [steps, self.sizes.latent])?;
+        check("actions", gaps.actions.shape(), [steps, self.sizes.action])?;
+        self.cell.fill(gaps, temperature, random).ok_or(SequenceError::CannotFill)
+    }
+}
+
+fn check(what: &'static str, found: &[usize], expected: [usize; 2]) -> Result<(), SequenceError> {
+    if found == expected {
+        return Ok(());
+    }
+    Err(SequenceError::Shape { what, found: found.to_vec(), expected: expected.to_vec() })
+}
+
+fn check_temperature(temperature: f64) -> Result<(), SettingError> {
+    if temperature.is_finite() && temperature >= 0.0 {
+        return Ok(());
+    }
+    Err(SettingError::new("temperature", temperature, "a finite number, 0 or more"))
 }
 
 /// Episodes side by side, each with a memory of its own.
@@ -52,19 +79,6 @@ struct Rows<'a, C: SequenceCell> {
 }
 
 impl<C: SequenceCell> Rows<'_, C> {
-    fn check(
-        &self,
-        what: &'static str,
-        found: &[usize],
-        width: usize,
-    ) -> Result<(), SequenceError> {
-        let expected = [self.memories.len(), width];
-        if found == expected {
-            return Ok(());
-        }
-        Err(SequenceError::Shape { what, found: found.to_vec(), expected: expected.to_vec() })
-    }
-
     fn check_begun(&self) -> Result<(), SequenceError> {
         if self.begun.contains(&false) { Err(SequenceError::NothingSeen) } else { Ok(()) }
     }
@@ -85,8 +99,9 @@ impl<C: SequenceCell> Session for Rows<'_, C> {
         latents: ArrayView2<'_, f32>,
         actions: ArrayView2<'_, f32>,
     ) -> Result<(), SequenceError> {
-        self.check("latents", latents.shape(), self.model.sizes.latent)?;
-        self.check("actions", actions.shape(), self.model.sizes.action)?;
+        let batch = self.memories.len();
+        check("latents", latents.shape(), [batch, self.model.sizes.latent])?;
+        check("actions", actions.shape(), [batch, self.model.sizes.action])?;
         self.last.assign(&latents);
         self.begun.fill(true);
         let (cell, chunk) = (&self.model.cell, self.chunk());
@@ -120,10 +135,7 @@ impl<C: SequenceCell> Session for Rows<'_, C> {
                 expected: vec![batch],
             });
         }
-        if !temperature.is_finite() || temperature < 0.0 {
-            let expected = "a finite number, 0 or more";
-            return Err(SettingError::new("temperature", temperature, expected).into());
-        }
+        check_temperature(temperature)?;
         self.check_begun()?;
         let (cell, chunk) = (&self.model.cell, self.chunk());
         let mut targets = Array2::zeros((batch, self.model.sizes.latent));
@@ -183,8 +195,9 @@ mod tests {
 
     use super::*;
     use crate::{
-        LstmConfig, LstmNetwork, MdnRnn, MdnRnnConfig, NullConfig, NullNetwork, Transformer,
-        TransformerConfig, values::random_array,
+        Infilling, InfillingConfig, LstmConfig, LstmNetwork, MdnRnn, MdnRnnConfig, NullConfig,
+        NullNetwork, Retrieval, RetrievalConfig, Transformer, TransformerConfig,
+        values::random_array,
     };
 
     const SIZES: Sizes = Sizes { latent: 5, action: 2, sequence_length: 4 };
@@ -203,10 +216,28 @@ mod tests {
         let mixed = TransformerConfig { mixtures: 2, ..transformer.clone() };
         let mdn_rnn = MdnRnnConfig { hidden_size: 37, mixtures: 3, ..MdnRnnConfig::default() };
         let lstm = LstmConfig { hidden_size: 20, ..LstmConfig::default() };
+        let retrieval = RetrievalConfig {
+            context: 2,
+            window: 2,
+            stride: 1,
+            top_k: 2,
+            key_size: 3,
+            most_windows: 4,
+            transformer: TransformerConfig { context_slide: 1, ..transformer.clone() },
+        };
+        let infilling = InfillingConfig {
+            channels: 6,
+            longest_span: 2,
+            gan_weight: 0.1,
+            noise_size: 2,
+            ..InfillingConfig::default()
+        };
         vec![
             trained(&Transformer::init(&transformer, &SIZES, &device).unwrap(), SIZES, false),
             trained(&Transformer::init(&mixed, &SIZES, &device).unwrap(), SIZES, true),
             trained(&LstmNetwork::init(&lstm, &SIZES, &device).unwrap(), SIZES, false),
+            trained(&Retrieval::init(&retrieval, &SIZES, &device).unwrap(), SIZES, false),
+            trained(&Infilling::init(&infilling, &SIZES, &device).unwrap(), SIZES, false),
             trained(&MdnRnn::init(&mdn_rnn, &SIZES, &device).unwrap(), SIZES, true),
             trained(&NullNetwork::init(&NullConfig {}, &SIZES, &device).unwrap(), SIZES, true),
         ]

@@ -27,7 +27,11 @@ pub struct TrainSequence {
     /// The model: `mdn-rnn` (World Models; its settings are hidden_size, mixtures, predict_reward,
     /// predict_done and terminal_weight), `lstm` (the same without mixtures), `transformer` (the
     /// original project; layers, hidden_size, heads, feed_forward_size, mixtures, dropout,
-    /// context_slide), or `null` (no memory)
+    /// context_slide), `retrieval` (what happened before a transformer's context, by learned keys;
+    /// context, window, stride, top_k, key_size, most_windows, transformer; needs a sequence length
+    /// a few times the context), `infilling` (a U-Net that fills in masked latents; channels, depth,
+    /// shortest_span, longest_span, mask_rate, prediction_rate, gan_weight, noise_size,
+    /// mode_seeking_weight), or `null` (no memory)
     #[arg(long, default_value = "mdn-rnn", value_name = "NAME")]
     model: String,
     #[command(flatten)]

@@ -43,7 +43,7 @@ struct CellBlock {
 }
 
 /// What the transformer remembers of an episode: its context.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct TransformerMemory {
     /// What each step of the context took in, `[steps, latent + action]`.
     inputs: Vec<f32>,
@@ -74,7 +74,6 @@ struct Place {
 
 impl TransformerMemory {
     /// Steps in the context, the last one taken in among them.
-    #[allow(dead_code, reason = "for the models that wrap this one")]
     pub(crate) fn steps(&self) -> usize {
         self.steps
     }

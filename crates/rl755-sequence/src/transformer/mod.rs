@@ -4,8 +4,6 @@ mod block;
 mod cell;
 mod network;
 
-pub(crate) use cell::dense;
-#[allow(unused_imports, reason = "for the models that wrap this one")]
-pub(crate) use cell::norm;
 pub use cell::{TransformerCell, TransformerMemory};
+pub(crate) use cell::{dense, norm};
 pub use network::{Transformer, TransformerConfig};

@@ -107,7 +107,7 @@ pub struct Transformer {
     dropout: f64,
     pub(super) heads: usize,
     pub(super) context_slide: usize,
-    pub(super) mixtures: usize,
+    pub(crate) mixtures: usize,
 }
 
 impl Transformer {

@@ -11,7 +11,10 @@ use crate::synthetic::{at_rate, config, dataset, train};
 #[test]
 fn models_are_known_by_name() {
     let registry = SequenceRegistry::with_builtin();
-    assert_eq!(registry.names(), ["lstm", "mdn-rnn", "null", "transformer"]);
+    assert_eq!(
+        registry.names(),
+        ["infilling", "lstm", "mdn-rnn", "null", "retrieval", "transformer"]
+    );
     let defaults = registry.default_config("mdn-rnn").unwrap();
     let expected = serde_json::json!({
         "hidden_size": 256, "mixtures": 5, "predict_reward": false, "predict_done": false,
@@ -48,6 +51,17 @@ fn what_does_not_fit_is_refused_before_anything_is_written() {
     check(directory, |c| c.split = "trian".to_owned(), "no split called `trian`");
     check(directory, |c| c.dataset = directory.join("none"), "is no dataset");
     check(directory, |c| c.training.train_steps = 0, "train_steps is 0; it must be at least 1");
+}
+
+#[test]
+fn infilling_is_not_trained_on_differences() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = dataset(directory.path(), 8);
+    check(
+        directory.path(),
+        |c| *c = TrainSequenceConfig { difference_targets: true, ..config("infilling", &data) },
+        "difference_targets is true; it must be false: infilling predicts latents themselves",
+    );
 }
 
 #[test]

@@ -113,6 +113,16 @@ pub(crate) fn config(model: &str, dataset: &Path) -> TrainSequenceConfig {
             "layers": 2, "hidden_size": 32, "heads": 2, "feed_forward_size": 64,
             "context_slide": 4,
         }),
+        "retrieval" => serde_json::json!({
+            "context": 4, "window": 2, "stride": 1, "top_k": 2, "key_size": 8,
+            "transformer": {
+                "layers": 1, "hidden_size": 32, "heads": 2, "feed_forward_size": 64,
+                "context_slide": 2,
+            },
+        }),
+        "infilling" => serde_json::json!({
+            "channels": 16, "longest_span": 3, "gan_weight": 0.01, "noise_size": 2,
+        }),
         "mdn-rnn" => serde_json::json!({ "hidden_size": 24, "mixtures": 2 }),
         "lstm" => serde_json::json!({ "hidden_size": 24 }),
         _ => serde_json::Value::Null,

@@ -1,0 +1,10 @@
+//! An infilling U-Net over sequences of latents and actions, with an optional GAN loss.
+
+mod cell;
+mod masks;
+mod network;
+mod unet;
+mod unet_cell;
+
+pub use cell::{InfillingCell, InfillingMemory};
+pub use network::{Infilling, InfillingConfig};

@@ -1,0 +1,528 @@
+//! The retrieving transformer as a network in training.
+
+use burn::{
+    module::Module,
+    nn::Linear,
+    tensor::{Device, Tensor, TensorData, activation::softmax},
+};
+use rl755_kernels::gelu;
+use rl755_nn::{Losses, OptimizerConfig};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    RetrievalCell, SequenceBatch, SequenceError, SequenceNetwork, Sizes, Transformer,
+    TransformerConfig,
+    latents::Mixtures,
+    layers::{apply_linear, linear},
+    model_config::check_size,
+    retrieval::windows::{Cut, top},
+    values::values,
+};
+
+/// What is added to the score of a window that is not retrieved.
+const NEVER: f32 = -1e9;
+
+/// Hyper-parameters of [`Retrieval`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct RetrievalConfig {
+    /// Steps that the transformer sees. Training sequences must be longer: what lies before the
+    /// context is the history. Default 16.
+    pub context: usize,
+    /// Steps in a window of the history. Default 4.
+    pub window: usize,
+    /// Steps from the beginning of a window to that of the next. Default 2.
+    pub stride: usize,
+    /// Windows that are retrieved at a step, those with the highest scores. Default 4.
+    pub top_k: usize,
+    /// Numbers in a key. Default 64.
+    pub key_size: usize,
+    /// Windows that are remembered, the newest ones of the episode. Default 256.
+    pub most_windows: usize,
+    /// The transformer. Its `context_slide` is how many steps leave the context at once (default
+    /// 8): in training, sequences are cut into contexts that far from one another.
+    pub transformer: TransformerConfig,
+}
+
+impl Default for RetrievalConfig {
+    fn default() -> Self {
+        Self {
+            context: 16,
+            window: 4,
+            stride: 2,
+            top_k: 4,
+            key_size: 64,
+            most_windows: 256,
+            transformer: TransformerConfig::default(),
+        }
+    }
+}
+
+impl RetrievalConfig {
+    fn cut(&self, sizes: &Sizes) -> Result<Cut, SequenceError> {
+        let name = Retrieval::NAME;
+        for (field, value) in [
+            ("context", self.context),
+            ("window", self.window),
+            ("stride", self.stride),
+            ("top_k", self.top_k),
+            ("key_size", self.key_size),
+            ("most_windows", self.most_windows),
+            ("transformer.context_slide", self.transformer.context_slide),
+        ] {
+            check_size(name, field, value)?;
+        }
+        let Self { context, window, stride, most_windows, .. } = *self;
+        let slide = self.transformer.context_slide.min(context);
+        let cut = Cut { context, slide, window, stride, most_windows };
+        let length = sizes.sequence_length;
+        if cut.windows_before(cut.first(length.saturating_sub(1))) == 0 {
+            // The first step whose context begins after a whole window.
+            let enough = context + (window.div_ceil(slide) - 1) * slide + 1;
+            let reason = format!(
+                "no window of {window} steps lies before a context of {context} in training \
+                 sequences of {length}: the sequence length must be at least {enough}, better a \
+                 few times the context"
+            );
+            return Err(SequenceError::config(name, reason));
+        }
+        Ok(cut)
+    }
+}
+
+/// `retrieval`: a transformer that looks up what happened earlier in the episode.
+///
+/// The transformer sees the last `context` steps. The steps before them are cut into windows of
+/// `window` steps, `stride` steps apart. From the latents and actions of a window, one network
+/// computes a key and another a value. The query is a linear function of the transformer's hidden
+/// state; the score of a window is query · key / √`key_size`. The values of the `top_k` windows
+/// with the highest scores are added up, weighted by the softmax of these scores, through which
+/// the keys learn. A feed-forward network joins this sum to what the transformer's last layer
+/// gives, and the next latent is predicted from the result with the loss of the transformer: the
+/// mean squared error, or with `mixtures` the negative log-likelihood, per latent dimension. The original project weighted predictions in the same way; joining
+/// values in the hidden state is what kNN look-ups became in RETRO (Borgeaud et al. 2022).
+///
+/// In training the history of a step is the earlier part of its training sequence, so sequences
+/// have to be longer than `context`; following an episode, it is the whole episode so far, up to
+/// `most_windows` windows, and only their keys and values are kept.
+///
+/// The hidden state that controllers see is that from which the next latent is predicted, with
+/// what was retrieved in it.
+///
+/// With latents of 32, actions of 3 and the default sizes it has 5,719,200 parameters.
+#[derive(Module, Debug)]
+pub struct Retrieval {
+    pub(super) transformer: Transformer,
+    pub(super) query: Linear,
+    pub(super) key: Encoding,
+    pub(super) value: Encoding,
+    /// From what the transformer gives and what was retrieved, side by side.
+    pub(super) expansion: Linear,
+    pub(super) contraction: Linear,
+    #[module(skip)]
+    pub(super) cut: Cut,
+    pub(super) top_k: usize,
+}
+
+/// A window's key or value: a network with one hidden layer.
+#[derive(Module, Debug)]
+pub(super) struct Encoding {
+    pub(super) first: Linear,
+    pub(super) second: Linear,
+}
+
+impl Encoding {
+    fn new(from: usize, width: usize, to: usize, device: &Device) -> Self {
+        Self { first: linear(from, width, device), second: linear(width, to, device) }
+    }
+
+    /// `windows` is `[batch, windows, window · input]`; gives `[batch, windows, size]`.
+    fn forward(&self, windows: Tensor<3>) -> Tensor<3> {
+        let [batch, count, size] = windows.dims();
+        let hidden = gelu(apply_linear(&self.first, windows.reshape([batch * count, size])));
+        apply_linear(&self.second, hidden).reshape([batch as i32, count as i32, -1])
+    }
+}
+
+impl Retrieval {
+    /// The hidden states `[batch, length, width]` and what the next latents are predicted from,
+    /// `[batch, length, outputs]`, after each step of `inputs`, `[batch, length, latent + action]`,
+    /// whose first step is the first of an episode.
+    pub(super) fn forward(&self, inputs: Tensor<3>) -> (Tensor<3>, Tensor<3>) {
+        let [batch, length, _] = inputs.dims();
+        let (hidden, features) = self.contexts(inputs.clone());
+        let width = features.dims()[2];
+        let queries = apply_linear(&self.query, hidden.flatten(0, 1));
+        let queries = queries.reshape([batch as i32, length as i32, -1]);
+        let retrieved = self.retrieve(inputs, queries, width);
+        let features = features.reshape([batch * length, width]);
+        let both = Tensor::cat(vec![features.clone(), retrieved], 1);
+        let wide = gelu(apply_linear(&self.expansion, both));
+        let joined = features + apply_linear(&self.contraction, wide);
+        let raw = apply_linear(&self.transformer.output, joined.clone());
+        let outputs = raw.dims()[1];
+        (joined.reshape([batch, length, width]), raw.reshape([batch, length, outputs]))
+    }
+
+    /// What the transformer gives at each step, with the context that sessions have there: its
+    /// hidden states and last features, `[batch, length, width]`.
+    fn contexts(&self, inputs: Tensor<3>) -> (Tensor<3>, Tensor<3>) {
+        let [batch, length, size] = inputs.dims();
+        let Cut { context, slide, .. } = self.cut;
+        let slides = self.cut.slides(length);
+        // Nothing looks at the steps after it, so what follows the end does not matter.
+        let missing = context + slides * slide - length;
+        let zeros = Tensor::zeros([batch, missing, size], &inputs.device());
+        let padded = if missing == 0 { inputs } else { Tensor::cat(vec![inputs, zeros], 1) };
+        let contexts = (0..=slides).map(|i| padded.clone().narrow(1, i * slide, context)).collect();
+        let contexts = Tensor::stack::<4>(contexts, 1); // [batch, contexts, context, input]
+        let (hidden, features) =
+            self.transformer.features(contexts.reshape([batch * (slides + 1), context, size]));
+        // Each context beyond the first is there for its last steps, those that made it move on.
+        let steps = |x: Tensor<3>| {
+            let width = x.dims()[2];
+            let x = x.reshape([batch, slides + 1, context, width]);
+            let first = x.clone().narrow(1, 0, 1).reshape([batch, context, width]);
+            let joined = if slides == 0 {
+                first
+            } else {
+                let later = x.narrow(1, 1, slides).narrow(2, context - slide, slide);
+                Tensor::cat(vec![first, later.reshape([batch, slides * slide, width])], 1)
+            };
+            joined.narrow(1, 0, length)
+        };
+        (steps(hidden), steps(features))
+    }
+
+    /// What is retrieved at each step of `inputs` for `queries`, `[batch, length, key]`:
+    /// `[batch · length, width]`, zeros where there is no history.
+    fn retrieve(&self, inputs: Tensor<3>, queries: Tensor<3>, width: usize) -> Tensor<2> {
+        let [batch, length, size] = inputs.dims();
+        let Cut { window, stride, .. } = self.cut;
+        let device = inputs.device();
+        let count = self.cut.windows_before(self.cut.first(length - 1));
+        if count == 0 {
+            return Tensor::zeros([batch * length, width], &device);
+        }
+        let windows = (0..count)
+            .map(|i| inputs.clone().narrow(1, i * stride, window))
+            .map(|steps| steps.reshape([batch, 1, window * size]))
+            .collect();
+        let windows = Tensor::cat(windows, 1);
+        let (keys, values) = (self.key.forward(windows.clone()), self.value.forward(windows));
+        let scale = 1.0 / (keys.dims()[2] as f64).sqrt();
+        let scores = queries.matmul(keys.transpose()) * scale; // [batch, length, windows]
+        let retrieved = self.retrieved(scores.clone());
+        let weights = softmax(scores + (1.0 - retrieved.clone()) * NEVER, 2) * retrieved;
+        weights.matmul(values).reshape([batch * length, width])
+    }
+
+    /// 1 where a window is retrieved, else 0, by `scores`, `[batch, length, windows]`.
+    fn retrieved(&self, scores: Tensor<3>) -> Tensor<3> {
+        let (shape, device) = (scores.dims(), scores.device());
+        let [_, length, count] = shape;
+        let scores = values(scores.detach());
+        let mut retrieved = vec![0.0f32; scores.len()];
+        let rows = scores.chunks_exact(count).zip(retrieved.chunks_exact_mut(count));
+        for (row, (scores, retrieved)) in rows.enumerate() {
+            let windows = self.cut.retrievable(self.cut.first(row % length));
+            for window in top(&scores[windows.clone()], self.top_k) {
+                retrieved[windows.start + window] = 1.0;
+            }
+        }
+        Tensor::from_data(TensorData::new(retrieved, shape), &device)
+    }
+}
+
+impl SequenceNetwork for Retrieval {
+    const NAME: &'static str = "retrieval";
+
+    type Config = RetrievalConfig;
+
+    type Cell = RetrievalCell;
+
+    fn init(
+        config: &RetrievalConfig,
+        sizes: &Sizes,
+        device: &Device,
+    ) -> Result<Self, SequenceError> {
+        let cut = config.cut(sizes)?;
+        let context = Sizes { sequence_length: config.context, ..*sizes };
+        let transformer = Transformer::init(&config.transformer, &context, device)?;
+        let TransformerConfig { hidden_size: width, feed_forward_size: wide, .. } =
+            config.transformer;
+        let window = config.window * sizes.input();
+        Ok(Self {
+            transformer,
+            query: linear(width, config.key_size, device),
+            key: Encoding::new(window, width, config.key_size, device),
+            value: Encoding::new(window, width, width, device),
+            expansion: linear(2 * width, wide, device),
+            contraction: linear(wide, width, device),
+            cut,
+            top_k: config.top_k,
+        })
+    }
+
+    fn losses(&self, batch: &SequenceBatch) -> Losses {
+        let (_, raw) = self.forward(batch.inputs());
+        let targets = batch.targets.clone().flatten(0, 1);
+        let total = Mixtures(self.transformer.mixtures).loss(raw.flatten(0, 1), targets);
+        Losses { total, parts: Vec::new() }
+    }
+
+    fn cell(&self) -> RetrievalCell {
+        RetrievalCell::new(self)
+    }
+
+    fn default_optimizer() -> OptimizerConfig {
+        Transformer::default_optimizer()
+    }
+
+    fn baseline(&self, squared_changes: &[f64]) -> Option<f64> {
+        self.transformer.baseline(squared_changes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::{Array3, Axis, s};
+    use rl755_nn::Learner;
+    use rl755_run::Random;
+
+    use super::*;
+    use crate::{
+        trained,
+        values::{assert_close, random_array, tensor},
+    };
+
+    const SIZES: Sizes = Sizes { latent: 5, action: 2, sequence_length: 23 };
+
+    fn config() -> RetrievalConfig {
+        RetrievalConfig {
+            context: 6,
+            window: 3,
+            stride: 2,
+            top_k: 2,
+            key_size: 4,
+            most_windows: 4,
+            transformer: TransformerConfig {
+                layers: 2,
+                hidden_size: 24,
+                heads: 4,
+                feed_forward_size: 40,
+                mixtures: 0,
+                dropout: 0.0,
+                context_slide: 4,
+            },
+        }
+    }
+
+    fn full_pass(network: &Retrieval, inputs: &Array3<f32>) -> [Array3<f32>; 2] {
+        let (hidden, predicted) = network.forward(tensor(inputs, &Device::flex()));
+        [hidden, predicted].map(|x| Array3::from_shape_vec(x.dims(), values(x)).unwrap())
+    }
+
+    #[test]
+    fn sessions_give_what_the_full_pass_gives() {
+        let change = |f: fn(&mut RetrievalConfig)| {
+            let mut config = config();
+            f(&mut config);
+            config
+        };
+        for config in [
+            config(),
+            change(|c| c.transformer.context_slide = 1),
+            change(|c| c.transformer.context_slide = 9),
+            // Windows with gaps between them; a single one; all of them.
+            change(|c| (c.window, c.stride) = (1, 3)),
+            change(|c| c.top_k = 1),
+            change(|c| (c.top_k, c.most_windows) = (9, 9)),
+        ] {
+            let network = Retrieval::init(&config, &SIZES, &Device::flex()).unwrap();
+            let inputs = random_array([3, 23, 7], 2);
+            let [hidden, predicted] = full_pass(&network, &inputs);
+            let model = trained(&network, SIZES, false);
+            let mut session = model.session(3);
+            let mut randoms = vec![Random::new(0); 3];
+            for step in 0..23 {
+                let input = inputs.index_axis(Axis(1), step);
+                let (latents, actions) = input.split_at(Axis(1), 5);
+                session.step(latents, actions).unwrap();
+                let found = session.predict(1.0, &mut randoms).unwrap();
+                assert_close(session.hidden(), hidden.index_axis(Axis(1), step));
+                assert_close(found.view(), predicted.index_axis(Axis(1), step));
+            }
+        }
+    }
+
+    #[test]
+    fn later_steps_do_not_change_earlier_predictions_and_far_earlier_ones_do_change_later_ones() {
+        let network = Retrieval::init(&config(), &SIZES, &Device::flex()).unwrap();
+        let inputs = random_array([2, 23, 7], 3);
+        let [_, before] = full_pass(&network, &inputs);
+        for changed in 0..23 {
+            let mut others = inputs.clone();
+            others.slice_mut(s![.., changed, ..]).fill(9.0);
+            let [_, after] = full_pass(&network, &others);
+            let differs: Vec<bool> = (0..23)
+                .map(|step| before.slice(s![.., step, ..]) != after.slice(s![.., step, ..]))
+                .collect();
+            assert!(differs[..changed].iter().all(|d| !d), "step {changed}: {differs:?}");
+            assert!(differs[changed], "step {changed}: {differs:?}");
+        }
+        // Step 0 is in the context up to step 5, and in the first window from step 6 to step 17,
+        // when the context begins at 12 and the four windows before it at 2, 4, 6 and 8.
+        let mut others = inputs.clone();
+        others.slice_mut(s![.., 0, ..]).mapv_inplace(|x| 3.0 * x);
+        let [_, after] = full_pass(&network, &others);
+        let same = |step: usize| before.slice(s![.., step, ..]) == after.slice(s![.., step, ..]);
+        assert!((6..14).any(|step| !same(step)));
+        assert!((18..23).all(same));
+    }
+
+    #[test]
+    fn memory_stays_bounded() {
+        let network = Retrieval::init(&config(), &SIZES, &Device::flex()).unwrap();
+        let inputs = random_array([1, 400, 7], 4);
+        let cell = network.cell();
+        let mut memories = [crate::SequenceCell::begin(&cell)];
+        for step in 0..400 {
+            let input = inputs.index_axis(Axis(1), step);
+            let (latents, actions) = input.split_at(Axis(1), 5);
+            let mut hidden = ndarray::Array2::zeros((1, 24));
+            crate::SequenceCell::step(&cell, &mut memories, latents, actions, hidden.view_mut());
+            let [windows, steps] = memories[0].kept();
+            assert!(windows <= 4 && steps <= 6 + 3 + 2, "{windows} windows, {steps} steps");
+        }
+    }
+
+    /// Latents that are drawn anew for 12 steps and then come again in the same order.
+    fn recall_batch(seed: u64, device: &Device) -> SequenceBatch {
+        const PERIOD: usize = 12;
+        let mut random = Random::new(seed);
+        let fresh: Vec<f32> = (0..16 * PERIOD * 6).map(|_| random.normal() as f32).collect();
+        let latents = Array3::from_shape_fn((16, 25, 6), |(row, step, i)| {
+            fresh[(row * PERIOD + step % PERIOD) * 6 + i]
+        });
+        SequenceBatch {
+            latents: tensor(&latents.slice(s![.., ..24, ..]).to_owned(), device),
+            actions: Tensor::zeros([16, 24, 1], device),
+            targets: tensor(&latents.slice(s![.., 1.., ..]).to_owned(), device),
+            rewards: Tensor::zeros([16, 24], device),
+            terminals: Tensor::zeros([16, 24], device),
+        }
+    }
+
+    /// The mean squared error where the latents have come before: 1 for whoever cannot know.
+    fn recall_error(predicted: Tensor<3>, batch: &SequenceBatch) -> f32 {
+        let again = |x: Tensor<3>| x.narrow(1, 16, 8);
+        (again(predicted) - again(batch.targets.clone())).square().mean().into_scalar()
+    }
+
+    #[test]
+    fn what_came_before_the_context_is_recalled_which_the_transformer_alone_cannot() {
+        let sizes = Sizes { latent: 6, action: 1, sequence_length: 24 };
+        let transformer = TransformerConfig {
+            layers: 1,
+            hidden_size: 32,
+            heads: 2,
+            feed_forward_size: 64,
+            mixtures: 0,
+            dropout: 0.0,
+            context_slide: 2,
+        };
+        let config = RetrievalConfig {
+            context: 4,
+            window: 2,
+            stride: 1,
+            top_k: 3,
+            key_size: 16,
+            most_windows: 64,
+            transformer: transformer.clone(),
+        };
+        let device = Device::flex();
+        let held_out = recall_batch(1_000_000, &device);
+        let optimizer = OptimizerConfig { learning_rate: 3e-3, ..Retrieval::default_optimizer() };
+
+        let mut retrieval = Learner::new(&device, 1, &optimizer, |device| {
+            Retrieval::init(&config, &sizes, device).unwrap()
+        });
+        for step in 1..=STEPS {
+            let loss = |n: &Retrieval, device: &Device, _| n.losses(&recall_batch(step, device));
+            retrieval.step(step, step, 16, loss).unwrap();
+        }
+        let (_, predicted) = retrieval.inference_model().forward(held_out.inputs());
+        let error = recall_error(predicted, &held_out);
+
+        // With the context of the bare transformer, whose sequences are its contexts.
+        let context = Sizes { sequence_length: 4, ..sizes };
+        let mut bare = Learner::new(&device, 1, &optimizer, |device| {
+            Transformer::init(&transformer, &context, device).unwrap()
+        });
+        let contexts = |x: Tensor<3>| {
+            let size = x.dims()[2];
+            x.reshape([16 * 6, 4, size])
+        };
+        for step in 1..=STEPS {
+            let loss = |n: &Transformer, device: &Device, _| {
+                let batch = recall_batch(step, device);
+                n.losses(&SequenceBatch {
+                    latents: contexts(batch.latents),
+                    actions: contexts(batch.actions),
+                    targets: contexts(batch.targets),
+                    ..batch
+                })
+            };
+            bare.step(step, step, 16, loss).unwrap();
+        }
+        let (_, features) = bare.inference_model().features(contexts(held_out.inputs()));
+        let predicted = bare.inference_model().output.forward(features).reshape([16, 24, 6]);
+        let bare_error = recall_error(predicted, &held_out);
+        assert!(error < 0.2 && bare_error > 0.8, "{error}, without retrieval {bare_error}");
+    }
+
+    const STEPS: u64 = 300;
+
+    #[test]
+    fn the_default_model_has_as_many_parameters_as_its_documentation_says() {
+        let sizes = Sizes { latent: 32, action: 3, sequence_length: 32 };
+        let network = Retrieval::init(&RetrievalConfig::default(), &sizes, &Device::flex());
+        assert_eq!(rl755_nn::num_parameters(&network.unwrap()), 5_719_200);
+    }
+
+    #[test]
+    fn bad_settings_are_refused() {
+        let check = |change: fn(&mut RetrievalConfig), expected: &str| {
+            let mut config = config();
+            change(&mut config);
+            let error = Retrieval::init(&config, &SIZES, &Device::flex()).unwrap_err().to_string();
+            assert!(error.starts_with(expected), "{error}");
+        };
+        check(|c| c.top_k = 0, "config of retrieval: top_k is 0; it must be from 1 to 65536");
+        check(|c| c.stride = 0, "config of retrieval: stride is 0");
+        check(|c| c.window = usize::MAX, "config of retrieval: window is 18446744073709551615");
+        check(|c| c.transformer.heads = 5, "config of transformer: 5 heads cannot share");
+        check(
+            |c| c.context = 23,
+            "config of retrieval: no window of 3 steps lies before a context of 23 in training \
+             sequences of 23: the sequence length must be at least ",
+        );
+    }
+
+    #[test]
+    fn the_sequence_length_that_is_asked_for_is_enough() {
+        for (slide, window) in [(1, 1), (1, 5), (4, 4), (4, 5), (6, 1), (6, 13)] {
+            let mut config = RetrievalConfig { window, ..config() };
+            config.transformer.context_slide = slide;
+            let init = |sequence_length| {
+                let sizes = Sizes { sequence_length, ..SIZES };
+                Retrieval::init(&config, &sizes, &Device::flex())
+            };
+            let error = init(1).unwrap_err().to_string();
+            let (_, rest) = error.split_once("at least ").unwrap();
+            let enough: usize = rest.split(',').next().unwrap().parse().unwrap();
+            assert!(init(enough - 1).is_err() && init(enough).is_ok(), "{slide}, {window}");
+        }
+    }
+}
