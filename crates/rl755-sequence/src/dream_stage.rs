@@ -94,7 +94,8 @@ impl DreamStage {
         real: ArrayView2<'_, f32>,
         actions: ArrayView2<'_, f32>,
     ) -> Result<Option<Picture>, SequenceError> {
-        let known: Vec<bool> = (0..real.nrows()).map(|step| step / MASKED % 2 == 0).collect();
+        let known: Vec<bool> =
+            (0..real.nrows()).map(|step| (step / MASKED).is_multiple_of(2)).collect();
         let mut masked = real.to_owned();
         for (mut latent, _) in masked.rows_mut().into_iter().zip(&known).filter(|(_, k)| !**k) {
             latent.fill(f32::NAN);
