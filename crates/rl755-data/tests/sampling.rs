@@ -389,14 +389,25 @@ fn windows_are_consecutive_steps_and_include_the_last_ones() {
             let latents = windows.latents.slice(s![row, .., ..]);
             let (index, start) = (latents[[0, 0]] as usize, latents[[0, 1]] as usize);
             let rollout = &rollouts[index];
-            assert_eq!(latents, rollout.latents.slice(s![start..start + 4, ..]));
+            let end = (start + 4).min(rollout.steps());
+            let count = end - start;
+            assert_eq!(latents.slice(s![..count, ..]), rollout.latents.slice(s![start..end, ..]));
             let std_devs = windows.std_devs.slice(s![row, .., ..]);
-            assert_eq!(std_devs, rollout.std_devs.slice(s![start..start + 4, ..]));
+            assert_eq!(std_devs.slice(s![..count, ..]), rollout.std_devs.slice(s![start..end, ..]));
             let actions = windows.actions.slice(s![row, .., ..]);
-            assert_eq!(actions, rollout.actions.slice(s![start..start + 4, ..]));
-            assert_eq!(windows.rewards.row(row).to_vec(), rollout.rewards[start..start + 4]);
-            let ends = rollout.terminated && start + 4 == rollout.steps();
-            assert_eq!(windows.terminals.row(row).to_vec(), [0.0, 0.0, 0.0, f32::from(ends)]);
+            assert_eq!(actions.slice(s![..count, ..]), rollout.actions.slice(s![start..end, ..]));
+            let rewards = windows.rewards.row(row).to_vec();
+            assert_eq!(rewards[..count], rollout.rewards[start..end]);
+            let mut terminals = [0.0; 4];
+            terminals[count - 1] = f32::from(rollout.terminated && end == rollout.steps());
+            assert_eq!(windows.terminals.row(row).to_vec(), terminals);
+            assert_eq!(windows.beyond_end[row], count < 4);
+            if count < 4 {
+                assert!(rollout.terminated && count == 3);
+                assert_eq!(latents.row(3), rollout.latents.row(end - 1));
+                let rest = [std_devs.row(3), actions.row(3)];
+                assert!(rest.iter().all(|row| row.iter().all(|x| *x == 0.0)) && rewards[3] == 0.0);
+            }
             starts.entry(index).or_default().push(start);
         }
     }
@@ -404,7 +415,7 @@ fn windows_are_consecutive_steps_and_include_the_last_ones() {
         let drawn = &starts[&index];
         assert_eq!(drawn.len(), 100, "each epoch visits each rollout once");
         // Every window is drawn, the last one as often as the others.
-        let windows = rollout.steps() - 3;
+        let windows = rollout.steps() - 3 + usize::from(rollout.terminated);
         for start in 0..windows {
             let times = drawn.iter().filter(|&&drawn| drawn == start).count();
             let expected = 100 / windows;

@@ -64,6 +64,7 @@ fn training_step<N: SequenceNetwork>(seconds: f64) -> [f64; 2] {
         targets: normal(SIZES.latent),
         rewards: zeros(),
         terminals: zeros(),
+        followed: None,
     };
     let (started, mut steps) = (Instant::now(), Vec::new());
     while steps.len() < 5 || started.elapsed().as_secs_f64() < seconds {

@@ -25,15 +25,15 @@ impl Mixtures {
         if self.0 == 0 { latent } else { 3 * latent * self.0 }
     }
 
-    /// The mean squared error, or the negative log-likelihood in nats, averaged over rows and latent
-    /// dimensions. `raw` is `[rows, outputs]`, `targets` is `[rows, latent]`.
-    pub(crate) fn loss(self, raw: Tensor<2>, targets: Tensor<2>) -> Tensor<1> {
+    /// The mean squared error, or the negative log-likelihood in nats, averaged over latent
+    /// dimensions, `[rows]`. `raw` is `[rows, outputs]`, `targets` is `[rows, latent]`.
+    pub(crate) fn losses(self, raw: Tensor<2>, targets: Tensor<2>) -> Tensor<1> {
         let (raw, targets) = (full_precision(raw), full_precision(targets));
         if self.0 > 0 {
-            return mixture_negative_log_likelihood(raw, targets).mean();
+            return mixture_negative_log_likelihood(raw, targets);
         }
-        // Row by row first: the mean of millions of numbers at once depends on the threads.
-        (raw - targets).square().mean_dim(1).mean()
+        // The mean of millions of numbers at once would depend on the threads.
+        (raw - targets).square().mean_dim(1).flatten(0, 1)
     }
 
     /// The loss of a prediction that repeats the last latent: the mean squared change, or the

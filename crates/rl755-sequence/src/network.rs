@@ -5,7 +5,7 @@ use burn::{
     module::Module,
     tensor::{Device, Tensor},
 };
-use rl755_nn::{Losses, OptimizerConfig};
+use rl755_nn::{Losses, OptimizerConfig, full_precision};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::{SequenceCell, SequenceError};
@@ -43,12 +43,24 @@ pub struct SequenceBatch {
     pub rewards: Tensor<2>,
     /// 1 where the task ended with the action, else 0, `[batch, length]`.
     pub terminals: Tensor<2>,
+    /// 1 where a latent followed, 0 where the task ended and none did, `[batch, length]`: what is
+    /// in `targets` there means nothing. `None` where one always did.
+    pub followed: Option<Tensor<2>>,
 }
 
 impl SequenceBatch {
     /// Latents and actions side by side, `[batch, length, latent + action]`.
     pub fn inputs(&self) -> Tensor<3> {
         Tensor::cat(vec![self.latents.clone(), self.actions.clone()], 2)
+    }
+
+    /// The mean of the losses of predicted latents, `[batch · length]`, over the steps of each
+    /// sequence that a latent followed, then over sequences.
+    pub fn mean_latent_loss(&self, losses: Tensor<1>) -> Tensor<1> {
+        let Some(followed) = &self.followed else { return losses.mean() };
+        let (shape, followed) = (followed.dims(), full_precision(followed.clone()));
+        let counts = followed.clone().sum_dim(1).clamp_min(1.0);
+        ((losses.reshape(shape) * followed).sum_dim(1) / counts).mean()
     }
 }
 
@@ -75,7 +87,8 @@ pub trait SequenceNetwork: Module + 'static {
     /// On a bad value in `config`.
     fn init(config: &Self::Config, sizes: &Sizes, device: &Device) -> Result<Self, SequenceError>;
 
-    /// What training minimises for `batch`, averaged over batch, steps and latent dimensions.
+    /// What training minimises for `batch`, averaged over batch, steps and latent dimensions; for
+    /// latents over the steps that one followed ([`SequenceBatch::mean_latent_loss`]).
     fn losses(&self, batch: &SequenceBatch) -> Losses;
 
     /// The trained form of these weights.

@@ -1,9 +1,6 @@
 //! No memory at all: the controller sees the latent alone.
 
-use burn::{
-    module::Module,
-    tensor::{Device, Tensor},
-};
+use burn::{module::Module, tensor::Device};
 use ndarray::{ArrayView2, ArrayViewMut2};
 use rl755_nn::Losses;
 use rl755_run::Random;
@@ -36,8 +33,8 @@ impl SequenceNetwork for NullNetwork {
     }
 
     fn losses(&self, batch: &SequenceBatch) -> Losses {
-        let total: Tensor<1> = batch.targets.clone().square().mean();
-        Losses { total, parts: Vec::new() }
+        let errors = batch.targets.clone().square().mean_dim(2).flatten(0, 2);
+        Losses { total: batch.mean_latent_loss(errors), parts: Vec::new() }
     }
 
     fn cell(&self) -> NullCell {

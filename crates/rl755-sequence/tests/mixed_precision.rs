@@ -29,6 +29,7 @@ fn check<N: SequenceNetwork>(settings: serde_json::Value) {
             targets: tensor([rows, 5, 3], 2, device),
             rewards: tensor([rows, 5], 1, device),
             terminals: tensor([rows, 5], 7, device),
+            followed: None,
         })
     };
     let losses: Vec<f64> = (1..=40).map(|s| learner.step(s, s, 4, loss).unwrap()[0].1).collect();

@@ -69,6 +69,7 @@ impl<N: SequenceNetwork> SequenceTraining<N> {
             targets: normal(SIZES.latent),
             rewards: zeros(),
             terminals: zeros(),
+            followed: None,
         };
         Ok(Self { learner, batch, step: 0 })
     }

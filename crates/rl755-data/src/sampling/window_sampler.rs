@@ -42,6 +42,10 @@ pub struct Windows {
     /// `[batch, length]`: 1 where the task ended with this step's action, else 0. It is 0 where an
     /// episode was only cut off.
     pub terminals: Array2<f32>,
+    /// `[batch]`: whether the last step is one beyond the end of the task, so that the end is among
+    /// the steps of a window that models learn from. No rollout has such a step: its latent is that
+    /// of the step before, and the rest is 0.
+    pub beyond_end: Vec<bool>,
 }
 
 /// Samples windows from a split of encoded rollouts.
@@ -49,7 +53,8 @@ pub struct Windows {
 /// Batch `step` depends on the dataset, the config and `step` alone: training resumes at any step
 /// with the batches it would have had. Each epoch visits every rollout once, in a new random order,
 /// and takes one window at random from it, each of its windows, the last one included, being as
-/// likely as another. Rollouts shorter than a window are left out.
+/// likely as another. Where the task ended, there is one window more, which goes one step beyond
+/// the end ([`Windows::beyond_end`]); windows of a single step do not. Rollouts shorter than a window are left out.
 ///
 /// Rollouts are kept in memory from their first visit on, as far as the budget has room for them;
 /// the others are read at each visit. Beside the budget, a sampler holds at most
@@ -102,14 +107,22 @@ impl Steps {
         (size_of::<Self>() + floats * size_of::<f32>()) as u64
     }
 
+    /// Where the window of `length` steps of a visit begins; `random` is the visit's.
+    fn start(&self, length: usize, mut random: Random) -> usize {
+        let beyond = usize::from(self.terminated && length > 1);
+        random.below(self.rewards.len() - length + 1 + beyond)
+    }
+
+    /// The steps that a window of `length` has in common with it.
     fn window(&self, start: usize, length: usize) -> Self {
-        let range = s![start..start + length, ..];
+        let end = (start + length).min(self.rewards.len());
+        let range = s![start..end, ..];
         Self {
             latents: self.latents.slice(range).to_owned(),
             std_devs: self.std_devs.slice(range).to_owned(),
             actions: self.actions.slice(range).to_owned(),
-            rewards: self.rewards[start..start + length].to_vec(),
-            terminated: self.terminated && start + length == self.rewards.len(),
+            rewards: self.rewards[start..end].to_vec(),
+            terminated: self.terminated && end == self.rewards.len(),
         }
     }
 }
@@ -188,19 +201,22 @@ impl WindowSampler {
             actions: Array3::zeros((size, length, manifest.action_width)),
             rewards: Array2::zeros((size, length)),
             terminals: Array2::zeros((size, length)),
+            beyond_end: vec![false; size],
         };
         let mut unread = Vec::new();
         for row in 0..size {
-            let (rollout, start) = self.visit(step * size as u64 + row as u64);
+            let visit = step * size as u64 + row as u64;
+            let rollout = &self.rollouts[self.order.item(visit)];
+            let random = Random::derived(self.config.seed, "window start", visit);
             match rollout.kept.get() {
-                Some(steps) => windows.set(row, steps, start),
-                None => unread.push((row, rollout, start)),
+                Some(steps) => windows.set(row, steps, steps.start(length, random)),
+                None => unread.push((row, rollout, random)),
             }
         }
         let (threads, stop) = (self.config.reader_threads, AtomicBool::new(false));
         let read = read_all(threads, unread.len(), &stop, |item, buffer| {
-            let (_, rollout, start) = unread[item];
-            self.read(rollout, start, buffer)
+            let (_, rollout, random) = &unread[item];
+            self.read(rollout, random.clone(), buffer)
         })?;
         for ((row, ..), window) in unread.iter().zip(read) {
             windows.set(*row, &window, 0);
@@ -208,18 +224,11 @@ impl WindowSampler {
         Ok(windows)
     }
 
-    /// The rollout of visit `visit`, and where its window begins.
-    fn visit(&self, visit: u64) -> (&Sampled, usize) {
-        let rollout = &self.rollouts[self.order.item(visit)];
-        let starts = self.split.steps(rollout.index) - self.config.length + 1;
-        (rollout, Random::derived(self.config.seed, "window start", visit).below(starts))
-    }
-
-    /// Reads a rollout, keeps it where there is room, and gives the window that begins at `start`.
+    /// Reads a rollout, keeps it where there is room, and gives a visit's window.
     fn read(
         &self,
         rollout: &Sampled,
-        start: usize,
+        random: Random,
         buffer: &mut Vec<u8>,
     ) -> Result<Steps, DatasetError> {
         let (dataset, index) = (self.split.dataset(), self.split.range().start + rollout.index);
@@ -231,7 +240,8 @@ impl WindowSampler {
                 Ok(Steps::of(read))
             })
             .map_err(|source| dataset.schema_error(index, source))?;
-        let window = steps.window(start, self.config.length);
+        let length = self.config.length;
+        let window = steps.window(steps.start(length, random), length);
         let bytes = steps.bytes();
         if self.budget.take(bytes) && rollout.kept.set(Box::new(steps)).is_err() {
             // The batch has it twice, and another thread was first.
@@ -245,15 +255,21 @@ impl Windows {
     /// Makes `row` the window of `steps` that begins at `start`.
     fn set(&mut self, row: usize, steps: &Steps, start: usize) {
         let length = self.rewards.ncols();
-        let range = s![start..start + length, ..];
-        self.latents.slice_mut(s![row, .., ..]).assign(&steps.latents.slice(range));
-        self.std_devs.slice_mut(s![row, .., ..]).assign(&steps.std_devs.slice(range));
-        self.actions.slice_mut(s![row, .., ..]).assign(&steps.actions.slice(range));
-        for (to, from) in self.rewards.row_mut(row).iter_mut().zip(&steps.rewards[start..]) {
+        let end = (start + length).min(steps.rewards.len());
+        let (range, count) = (s![start..end, ..], end - start);
+        self.latents.slice_mut(s![row, ..count, ..]).assign(&steps.latents.slice(range));
+        self.std_devs.slice_mut(s![row, ..count, ..]).assign(&steps.std_devs.slice(range));
+        self.actions.slice_mut(s![row, ..count, ..]).assign(&steps.actions.slice(range));
+        for (to, from) in self.rewards.row_mut(row).iter_mut().zip(&steps.rewards[start..end]) {
             *to = *from;
         }
-        if steps.terminated && start + length == steps.rewards.len() {
-            self.terminals[[row, length - 1]] = 1.0;
+        if count < length {
+            self.beyond_end[row] = true;
+            let last = steps.latents.slice(s![end - 1, ..]);
+            self.latents.slice_mut(s![row, count, ..]).assign(&last);
+        }
+        if steps.terminated && end == steps.rewards.len() {
+            self.terminals[[row, count - 1]] = 1.0;
         }
     }
 }

@@ -19,18 +19,19 @@ pub(super) struct Masks {
 }
 
 impl Masks {
-    /// Draws masks and noise for each sequence.
+    /// Draws masks and noise for each sequence: of `length` latents, of which as many as `lengths`
+    /// says are there. The others are neither known nor asked for.
     ///
     /// In training, which is where the device has gradients, they come from the random stream of
     /// [`rl755_nn::seeded`]. Else they are the same every time, and the last latent is asked for
     /// in each sequence: what validation measures is the prediction of the next latent.
     pub(super) fn draw(
         config: &InfillingConfig,
-        [batch, length]: [usize; 2],
-        noise_size: usize,
+        lengths: &[usize],
+        [length, noise_size]: [usize; 2],
         device: &Device,
     ) -> Self {
-        let training = device.is_autodiff();
+        let (training, batch) = (device.is_autodiff(), lengths.len());
         let seeds: Vec<u64> = if training {
             let drawn = values(standard_normal::<2>([batch, 2], &Device::flex()));
             let word = |x: f32| u64::from(x.to_bits());
@@ -42,11 +43,14 @@ impl Masks {
         let mut asked = vec![0.0f32; batch * length];
         let mut noise = [Vec::new(), Vec::new()];
         let rows = known.chunks_exact_mut(length).zip(asked.chunks_exact_mut(length));
-        for ((known, asked), seed) in rows.zip(seeds) {
+        for (((known, asked), seed), &there) in rows.zip(seeds).zip(lengths) {
             let mut random = Random::derived(seed, "mask", 0);
-            if !training {
-                known[..length - 1].fill(1.0);
-                asked[length - 1] = 1.0;
+            let (known, asked) = (&mut known[..there], &mut asked[..there]);
+            if there < 2 {
+                // There is nothing that it could follow from.
+            } else if !training {
+                known[..there - 1].fill(1.0);
+                asked[there - 1] = 1.0;
             } else if random.uniform(0.0, 1.0) < config.prediction_rate {
                 prediction(&mut random, known, asked);
             } else {
@@ -108,7 +112,7 @@ mod tests {
         let config = InfillingConfig { longest_span: 4, ..InfillingConfig::default() };
         let (mut hidden, mut asked) = ([0; 9], [0; 9]);
         for seed in 0..200 {
-            let masks = seeded(&device, seed, || Masks::draw(&config, [16, 9], 0, &device));
+            let masks = seeded(&device, seed, || Masks::draw(&config, &[9; 16], [9, 0], &device));
             let (known, wanted) = (values(masks.known), values(masks.asked));
             for (known, wanted) in known.chunks_exact(9).zip(wanted.chunks_exact(9)) {
                 let begun = (0..9).take_while(|&i| known[i] + wanted[i] == 0.0).count();

@@ -14,6 +14,7 @@ use crate::{
         unet::{UNet, UNetSizes},
     },
     model_config::check_size,
+    values::values,
 };
 
 /// Levels below the first at most: deeper than the longest sequence has halves.
@@ -198,7 +199,7 @@ fn shown(latents: Tensor<3>, actions: Tensor<3>, masks: &Masks) -> Vec<Tensor<3>
 /// sequence that are asked for, then over sequences.
 fn masked_mean(loss: Tensor<3>, asked: &Tensor<3>) -> Tensor<1> {
     let sums = (loss.mean_dim(2) * asked.clone()).sum_dim(1);
-    (sums / asked.clone().sum_dim(1)).mean()
+    (sums / asked.clone().sum_dim(1).clamp_min(1.0)).mean()
 }
 
 impl SequenceNetwork for Infilling {
@@ -240,8 +241,18 @@ impl SequenceNetwork for Infilling {
         let latents = Tensor::cat(vec![batch.latents.clone(), last], 1);
         // The action at the last latent is not known when it is predicted.
         let none = Tensor::zeros([rows, 1, batch.actions.dims()[2]], &device);
-        let actions = Tensor::cat(vec![batch.actions.clone(), none], 1);
-        let masks = Masks::draw(&self.config, [rows, length + 1], self.noise_size, &device);
+        let (mut actions, mut lengths) = (batch.actions.clone(), vec![length + 1; rows]);
+        if let Some(followed) = &batch.followed {
+            // The last latent is the one before the end, whose action is not known likewise.
+            actions = actions * followed.clone().unsqueeze_dim(2);
+            let last = values(followed.clone().narrow(1, length - 1, 1));
+            lengths
+                .iter_mut()
+                .zip(last)
+                .for_each(|(n, followed)| *n -= usize::from(followed == 0.0));
+        }
+        let actions = Tensor::cat(vec![actions, none], 1);
+        let masks = Masks::draw(&self.config, &lengths, [length + 1, self.noise_size], &device);
         let (_, filled) = self.generate(latents.clone(), actions.clone(), &masks);
         let filled_again =
             |noise| self.generate_from(noise, latents.clone(), actions.clone(), &masks).1;
@@ -289,7 +300,7 @@ mod tests {
     use super::*;
     use crate::{
         Gaps, SequenceModel, trained,
-        values::{assert_close, random_array, tensor, values},
+        values::{assert_close, random_array, tensor},
     };
 
     fn sizes(latent: usize, action: usize, sequence_length: usize) -> Sizes {
@@ -305,6 +316,7 @@ mod tests {
             targets: tensor(&latents.slice(s![.., 1.., ..]).to_owned(), device),
             rewards: Tensor::zeros([rows, length], device),
             terminals: Tensor::zeros([rows, length], device),
+            followed: None,
         }
     }
 
@@ -402,7 +414,7 @@ mod tests {
         let device = Device::flex().autodiff();
         let network = Infilling::init(&config, &sizes, &device).unwrap();
         let latents = random_array([40, 10, 2], 1);
-        let masks = seeded(&device, 5, || Masks::draw(&config, [40, 10], 8, &device));
+        let masks = seeded(&device, 5, || Masks::draw(&config, &[10; 40], [10, 8], &device));
         let actions: Tensor<3> = tensor(&random_array([40, 10, 1], 2), &device);
         let asked = masks.asked.clone();
         let generate = |latents: Tensor<3>, actions: Tensor<3>| {
@@ -572,6 +584,38 @@ mod tests {
         let predicted = session.predict(0.0, &mut vec![Random::new(0); 3]).unwrap();
         let error = (predicted - latents.index_axis(Axis(1), 9)).mapv(|x| x * x).mean().unwrap();
         assert!((found.into_scalar::<f32>() - error).abs() < 1e-5);
+    }
+
+    #[test]
+    fn what_lies_beyond_an_end_does_not_matter() {
+        for gan_weight in [0.0, 1.0] {
+            let config =
+                InfillingConfig { channels: 4, gan_weight, longest_span: 3, ..Default::default() };
+            let network = Infilling::init(&config, &sizes(2, 1, 9), &Device::flex()).unwrap();
+            let latents = random_array([3, 10, 2], 1);
+            let loss = |beyond: f32, action: f32, device: &Device| {
+                let mut latents = latents.clone();
+                latents.slice_mut(s![1, 9, ..]).fill(beyond);
+                let mut actions = random_array([3, 9, 1], 2);
+                actions[[1, 8, 0]] = action;
+                let mut followed = Array2::ones((3, 9));
+                followed[[1, 8]] = 0.0;
+                let batch = SequenceBatch {
+                    actions: tensor(&actions, device),
+                    followed: Some(tensor(&followed, device)),
+                    ..batch_of(&latents, device)
+                };
+                let network = network.clone().fork(&device.clone().without_autodiff());
+                let network = if device.is_autodiff() { network.train() } else { network };
+                seeded(device, 4, || network.losses(&batch).total.into_scalar::<f32>())
+            };
+            for device in [Device::flex(), Device::flex().autodiff()] {
+                let expected = loss(0.0, 0.0, &device);
+                assert!(expected.is_finite());
+                assert_eq!(loss(9.0, 0.0, &device), expected);
+                assert_eq!(loss(0.0, 5.0, &device), expected);
+            }
+        }
     }
 
     #[test]

@@ -93,8 +93,8 @@ impl SequenceNetwork for LstmNetwork {
 
     fn losses(&self, batch: &SequenceBatch) -> Losses {
         let (hidden, predicted) = self.forward(batch.inputs());
-        let latent = Mixtures(0).loss(predicted, batch.targets.clone().flatten(0, 1));
-        self.outcome.losses(latent, &hidden, batch)
+        let losses = Mixtures(0).losses(predicted, batch.targets.clone().flatten(0, 1));
+        self.outcome.losses(batch.mean_latent_loss(losses), &hidden, batch)
     }
 
     fn cell(&self) -> LstmCell {

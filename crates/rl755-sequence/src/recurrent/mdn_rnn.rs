@@ -115,8 +115,8 @@ impl SequenceNetwork for MdnRnn {
 
     fn losses(&self, batch: &SequenceBatch) -> Losses {
         let (hidden, raw) = self.forward(batch.inputs());
-        let latent = Mixtures(self.mixtures).loss(raw, batch.targets.clone().flatten(0, 1));
-        self.outcome.losses(latent, &hidden, batch)
+        let losses = Mixtures(self.mixtures).losses(raw, batch.targets.clone().flatten(0, 1));
+        self.outcome.losses(batch.mean_latent_loss(losses), &hidden, batch)
     }
 
     fn cell(&self) -> LstmCell {
@@ -201,6 +201,7 @@ mod tests {
             targets: Tensor::zeros([3, 9, 5], &device),
             rewards: Tensor::zeros([3, 9], &device) + value,
             terminals: Tensor::zeros([3, 9], &device) + value,
+            followed: None,
         };
         let model = trained(&network, sizes, false);
         let mut session = model.session(3);

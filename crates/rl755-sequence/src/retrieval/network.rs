@@ -267,8 +267,8 @@ impl SequenceNetwork for Retrieval {
     fn losses(&self, batch: &SequenceBatch) -> Losses {
         let (_, raw) = self.forward(batch.inputs());
         let targets = batch.targets.clone().flatten(0, 1);
-        let total = Mixtures(self.transformer.mixtures).loss(raw.flatten(0, 1), targets);
-        Losses { total, parts: Vec::new() }
+        let losses = Mixtures(self.transformer.mixtures).losses(raw.flatten(0, 1), targets);
+        Losses { total: batch.mean_latent_loss(losses), parts: Vec::new() }
     }
 
     fn cell(&self) -> RetrievalCell {
@@ -411,6 +411,7 @@ mod tests {
             targets: tensor(&latents.slice(s![.., 1.., ..]).to_owned(), device),
             rewards: Tensor::zeros([16, 24], device),
             terminals: Tensor::zeros([16, 24], device),
+            followed: None,
         }
     }
 

@@ -172,10 +172,8 @@ impl SequenceNetwork for Transformer {
     fn losses(&self, batch: &SequenceBatch) -> Losses {
         let (_, raw) = self.forward(batch.inputs());
         let targets = batch.targets.clone().flatten(0, 1);
-        Losses {
-            total: Mixtures(self.mixtures).loss(raw.flatten(0, 1), targets),
-            parts: Vec::new(),
-        }
+        let losses = Mixtures(self.mixtures).losses(raw.flatten(0, 1), targets);
+        Losses { total: batch.mean_latent_loss(losses), parts: Vec::new() }
     }
 
     fn cell(&self) -> TransformerCell {

@@ -30,6 +30,7 @@ fn check<N: SequenceNetwork>(name: &str, config: &N::Config) {
         targets: file.input("targets", &device),
         rewards: zeros(),
         terminals: zeros(),
+        followed: None,
     };
     let losses = network.losses(&batch);
     file.check_tensor("loss", losses.total.clone());
