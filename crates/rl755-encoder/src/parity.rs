@@ -1,13 +1,13 @@
 //! The encoders beside PyTorch's layers with the same weights: golden files, which
-//! `cargo xtask golden vae_by_pytorch` and `any_size_by_pytorch` make again.
+//! `cargo xtask golden` makes again from `tests/golden/*_by_pytorch.py`.
 
 use burn::tensor::{Device, Tensor, TensorData};
 use rl755_env::Space;
 use rl755_nn::Losses;
 
 use crate::{
-    Autoencoder, ConvSettings, EncoderModel, FrameVae, FrameVaeConfig, Vae, VaeConfig,
-    VariationalSettings,
+    Autoencoder, ConvSettings, EncoderModel, FrameVae, FrameVaeConfig, Mlp, MlpConfig, Vae,
+    VaeConfig, VariationalSettings, nt_xent::nt_xent,
 };
 
 #[path = "../../rl755-nn/tests/pytorch/golden_file.rs"]
@@ -115,4 +115,32 @@ fn autoencoder_gives_what_pytorch_gives() {
     check("autoencoder", &any_size(), [21, 28], |model: &Autoencoder, frames, _| {
         model.losses(frames)
     });
+}
+
+#[test]
+fn mlp_gives_what_pytorch_gives() {
+    let file = GoldenFile::read(env!("CARGO_MANIFEST_DIR"), "mlp");
+    let device = Device::flex().autodiff();
+    let config = MlpConfig { latent_size: Some(3), hidden: vec![8, 6], ..MlpConfig::default() };
+    let input = Space::Box { low: vec![f32::NEG_INFINITY; 5], high: vec![f32::INFINITY; 5] };
+    let mut model = Mlp::init(&config, &input, &device).unwrap();
+    file.give_weights(&mut model);
+    let observations: Tensor<2> = file.input("observations", &device);
+    let mean = model.represent(observations.clone()).mean;
+    file.check_tensor("mean", mean.clone());
+    file.check_tensor("reconstruction", model.reconstruct(mean).unwrap());
+    let loss = model.losses(observations).total;
+    file.check_tensor("loss", loss.clone());
+    file.check_gradients(&model, &loss);
+}
+
+#[test]
+fn contrastive_loss_is_what_pytorch_gives() {
+    let file = GoldenFile::read(env!("CARGO_MANIFEST_DIR"), "simclr-loss");
+    let views = file.input::<2>("views", &Device::flex().autodiff()).require_grad();
+    let contrast = nt_xent(views.clone(), 0.5);
+    let gradients = contrast.loss.clone().backward();
+    file.check_tensor("loss", contrast.loss);
+    file.check_tensor("top_1", contrast.top_1);
+    file.check_tensor("gradient", views.grad(&gradients).unwrap());
 }

@@ -1,8 +1,8 @@
 """What PyTorch's layers give for small sequence models, for tests/sequence/parity.rs (2.13.0 wrote the committed
 files).
 
-Inputs are latents and actions side by side. Predictions are those that sessions give: of the MDN-RNN, the mean of the
-heaviest mixture.
+Inputs are latents and actions side by side. Predictions are those that sessions give: of a mixture, the mean of its
+heaviest normal distribution.
 """
 
 import sys
@@ -36,24 +36,52 @@ def finish(file, name, loss, hidden, predictions):
     file.write(HERE / f"{name}.safetensors")
 
 
-def mdn_rnn():
-    class Model(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.lstm = nn.LSTM(LATENT + ACTION, HIDDEN, batch_first=True)
-            self.head = nn.Linear(HIDDEN, 3 * LATENT * MIXTURES)
+def mixture(raw, targets):
+    """The negative log-likelihood, and the mean of the heaviest normal distribution."""
+    logits, means, log_std_devs = raw.unflatten(2, (3, LATENT, MIXTURES)).unbind(2)
+    density = MixtureSameFamily(Categorical(logits=logits), Normal(means, log_std_devs.exp()))
+    heaviest = logits.argmax(-1, keepdim=True)
+    return -density.log_prob(targets).mean(), means.gather(-1, heaviest)[..., 0]
 
-    model = randomise(Model(), 11)
-    file, inputs, targets = begin(12)
+
+class Recurrent(nn.Module):
+    def __init__(self, outputs):
+        super().__init__()
+        self.lstm = nn.LSTM(LATENT + ACTION, HIDDEN, batch_first=True)
+        self.head = nn.Linear(HIDDEN, outputs)
+        self.reward, self.done = nn.Linear(HIDDEN, 1), nn.Linear(HIDDEN, 1)
+
+
+def recurrent(name, mixtures, outcomes, seed):
+    """An LSTM with a mixture or a value for each latent number; `outcomes`: with rewards and ends, too."""
+    model = randomise(Recurrent(3 * LATENT * MIXTURES if mixtures else LATENT), seed)
+    file, inputs, targets = begin(seed + 1)
     hidden, _ = model.lstm(inputs)
-    logits, means, log_std_devs = model.head(hidden).unflatten(2, (3, LATENT, MIXTURES)).unbind(2)
-    mixture = MixtureSameFamily(Categorical(logits=logits), Normal(means, log_std_devs.exp()))
-    loss = -mixture.log_prob(targets).mean()
+    raw = model.head(hidden)
+    if mixtures:
+        loss, predictions = mixture(raw, targets)
+    else:
+        loss, predictions = nn.functional.mse_loss(raw, targets), raw
+    if outcomes:
+        file.input("rewards", normal((BATCH, LENGTH), seed + 4))
+        file.input("terminals", (normal((BATCH, LENGTH), seed + 5) > 0.8).double())
+        rewards, ends = model.reward(hidden)[..., 0], model.done(hidden)[..., 0]
+        loss = loss + nn.functional.mse_loss(rewards, file.tensors["input/rewards"])
+        weight = torch.tensor(10.0, dtype=torch.float64)
+        loss = loss + nn.functional.binary_cross_entropy_with_logits(
+            ends, file.tensors["input/terminals"], pos_weight=weight
+        )
+        file.value("rewards", rewards)
+        # The weight makes the odds of an end ten times what they are.
+        odds = ends.exp() / 10
+        file.value("dones", odds / (1 + odds))
     loss.backward()
     file.layer("lstm", model.lstm)
     file.layer("head", model.head)
-    heaviest = logits.argmax(-1, keepdim=True)
-    finish(file, "mdn-rnn", loss, hidden, means.gather(-1, heaviest)[..., 0])
+    if outcomes:
+        file.layer("outcome.reward", model.reward)
+        file.layer("outcome.done", model.done)
+    finish(file, name, loss, hidden, predictions)
 
 
 class Transformer(nn.Module):
@@ -100,15 +128,21 @@ class Transformer(nn.Module):
         file.layer("output", self.output)
 
 
-def transformer():
-    model = randomise(Transformer(LATENT), 21)
-    file, inputs, targets = begin(22)
-    hidden, predictions = model(inputs)
-    loss = nn.functional.mse_loss(predictions, targets)
+def transformer(name, mixtures, seed):
+    model = randomise(Transformer(3 * LATENT * MIXTURES if mixtures else LATENT), seed)
+    file, inputs, targets = begin(seed + 1)
+    hidden, raw = model(inputs)
+    if mixtures:
+        loss, predictions = mixture(raw, targets)
+    else:
+        loss, predictions = nn.functional.mse_loss(raw, targets), raw
     loss.backward()
     model.put(file)
-    finish(file, "transformer", loss, hidden, predictions)
+    finish(file, name, loss, hidden, predictions)
 
 
-mdn_rnn()
-transformer()
+recurrent("mdn-rnn", mixtures=True, outcomes=False, seed=11)
+recurrent("mdn-rnn-outcomes", mixtures=True, outcomes=True, seed=41)
+recurrent("lstm", mixtures=False, outcomes=False, seed=51)
+transformer("transformer", mixtures=False, seed=21)
+transformer("transformer-mixture", mixtures=True, seed=61)

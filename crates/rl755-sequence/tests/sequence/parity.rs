@@ -2,11 +2,11 @@
 //! `cargo xtask golden sequence_by_pytorch` makes again.
 
 use burn::tensor::{Device, Tensor};
-use ndarray::{Array3, Axis};
+use ndarray::{Array1, Array3, Axis};
 use rl755_run::Random;
 use rl755_sequence::{
-    MdnRnn, MdnRnnConfig, SequenceBatch, SequenceNetwork, Sizes, Transformer, TransformerConfig,
-    trained,
+    LstmConfig, LstmNetwork, MdnRnn, MdnRnnConfig, SequenceBatch, SequenceNetwork, Sizes,
+    Transformer, TransformerConfig, trained,
 };
 
 #[path = "../../../rl755-nn/tests/pytorch/golden_file.rs"]
@@ -23,13 +23,16 @@ fn check<N: SequenceNetwork>(name: &str, config: &N::Config) {
     let device = Device::flex().autodiff();
     let mut network = N::init(config, &SIZES, &device).unwrap();
     file.give_weights(&mut network);
-    let zeros = || Tensor::zeros([BATCH, SIZES.sequence_length], &device);
+    let outcome = |name| {
+        let zeros = || Tensor::zeros([BATCH, SIZES.sequence_length], &device);
+        file.has(&format!("input/{name}")).then(|| file.input(name, &device)).unwrap_or_else(zeros)
+    };
     let batch = SequenceBatch {
         latents: file.input("latents", &device),
         actions: file.input("actions", &device),
         targets: file.input("targets", &device),
-        rewards: zeros(),
-        terminals: zeros(),
+        rewards: outcome("rewards"),
+        terminals: outcome("terminals"),
         followed: None,
     };
     let losses = network.losses(&batch);
@@ -41,6 +44,7 @@ fn check<N: SequenceNetwork>(name: &str, config: &N::Config) {
     let (latents, actions) = (steps(batch.latents), steps(batch.actions));
     let shape = |width| Array3::<f32>::zeros((BATCH, SIZES.sequence_length, width));
     let (mut hidden, mut predictions) = (shape(model.hidden_size()), shape(SIZES.latent));
+    let (mut rewards, mut dones) = (shape(1), shape(1));
     let mut session = model.session(BATCH);
     let mut randoms = vec![Random::new(0); BATCH];
     for step in 0..SIZES.sequence_length {
@@ -49,6 +53,17 @@ fn check<N: SequenceNetwork>(name: &str, config: &N::Config) {
         hidden.index_axis_mut(Axis(1), step).assign(&session.hidden());
         let predicted = session.predict(0.0, &mut randoms).unwrap();
         predictions.index_axis_mut(Axis(1), step).assign(&predicted);
+        let keep = |to: &mut Array3<f32>, from: Option<Array1<f32>>| {
+            let rows = to.index_axis_mut(Axis(1), step);
+            rows.into_iter().zip(from.unwrap_or_default()).for_each(|(to, from)| *to = from);
+        };
+        keep(&mut rewards, session.predicted_rewards().unwrap());
+        keep(&mut dones, session.predicted_dones().unwrap());
+    }
+    for (name, found) in [("rewards", rewards), ("dones", dones)] {
+        if file.has(&format!("value/{name}")) {
+            file.check(name, found.as_slice().unwrap());
+        }
     }
     file.check("hidden", hidden.as_slice().unwrap());
     file.check("predictions", predictions.as_slice().unwrap());
@@ -56,21 +71,46 @@ fn check<N: SequenceNetwork>(name: &str, config: &N::Config) {
 
 #[test]
 fn mdn_rnn_gives_what_pytorch_gives() {
-    check::<MdnRnn>(
-        "mdn-rnn",
-        &MdnRnnConfig { hidden_size: 16, mixtures: 3, ..MdnRnnConfig::default() },
-    );
+    let config = MdnRnnConfig { hidden_size: 16, mixtures: 3, ..MdnRnnConfig::default() };
+    check::<MdnRnn>("mdn-rnn", &config);
 }
 
 #[test]
-fn transformer_gives_what_pytorch_gives() {
+fn rewards_and_ends_are_what_pytorch_gives() {
+    let config = MdnRnnConfig {
+        hidden_size: 16,
+        mixtures: 3,
+        predict_reward: true,
+        predict_done: true,
+        terminal_weight: 10.0,
+    };
+    check::<MdnRnn>("mdn-rnn-outcomes", &config);
+}
+
+#[test]
+fn lstm_gives_what_pytorch_gives() {
+    check::<LstmNetwork>("lstm", &LstmConfig { hidden_size: 16, ..LstmConfig::default() });
+}
+
+fn check_transformer(name: &str, mixtures: usize) {
     let config = TransformerConfig {
         layers: 2,
         hidden_size: 16,
         heads: 2,
         feed_forward_size: 24,
+        mixtures,
         dropout: 0.0,
         ..TransformerConfig::default()
     };
-    check::<Transformer>("transformer", &config);
+    check::<Transformer>(name, &config);
+}
+
+#[test]
+fn transformer_gives_what_pytorch_gives() {
+    check_transformer("transformer", 0);
+}
+
+#[test]
+fn transformer_with_mixtures_gives_what_pytorch_gives() {
+    check_transformer("transformer-mixture", 3);
 }

@@ -44,7 +44,8 @@ class Vae(nn.Module):
 
 
 class Transformer(nn.Module):
-    """Normalisation before each part, as in rl755's."""
+    """Normalisation before each part and dropout in the same places as in rl755's, which leaves out
+    the one that PyTorch has inside the feed-forward network and has one on the embedding."""
 
     def __init__(self, layers=6, width=256, heads=4):
         super().__init__()
@@ -57,10 +58,12 @@ class Transformer(nn.Module):
         self.layers = nn.TransformerEncoder(
             layer, layers, nn.LayerNorm(width), enable_nested_tensor=False
         )
+        for layer in self.layers.layers:
+            layer.dropout = nn.Identity()
         self.register_buffer("mask", nn.Transformer.generate_square_subsequent_mask(LENGTH))
 
     def loss(self, x, y):
-        placed = self.input(x) + self.positions
+        placed = nn.functional.dropout(self.input(x) + self.positions, 0.1)
         predicted = self.output(self.layers(placed, mask=self.mask, is_causal=True))
         return ((predicted - y) ** 2).mean()
 
