@@ -4,7 +4,9 @@ use burn::tensor::Device;
 use rl755_encoder::{Autoencoder, EncoderModel, FrameVae, Identity, Mlp, SimClr, Vae64, Vae96};
 use rl755_env::Space;
 use rl755_nn::num_parameters;
-use rl755_sequence::{MdnRnn, NullNetwork, SequenceNetwork, Sizes, Transformer};
+use rl755_sequence::{
+    Infilling, LstmNetwork, MdnRnn, NullNetwork, Retrieval, SequenceNetwork, Sizes, Transformer,
+};
 
 /// The sizes of World Models' car racing, in sequences of 32 steps.
 pub const SIZES: Sizes = Sizes { latent: 32, action: 3, sequence_length: 32 };
@@ -22,8 +24,11 @@ pub fn counts() -> Vec<(&'static str, usize)> {
         encoder::<FrameVae>(&frames),
         encoder::<Vae64>(&frames),
         encoder::<Vae96>(&frames),
+        sequence::<Infilling>(),
+        sequence::<LstmNetwork>(),
         sequence::<MdnRnn>(),
         sequence::<NullNetwork>(),
+        sequence::<Retrieval>(),
         sequence::<Transformer>(),
     ]
 }
