@@ -52,7 +52,7 @@ fn measure<N: SequenceNetwork>() {
 fn training_step<N: SequenceNetwork>(seconds: f64) -> [f64; 2] {
     let device = Device::flex();
     let init = |device: &Device| N::init(&N::Config::default(), &SIZES, device).unwrap();
-    let mut learner = Learner::new(&device, 1, &N::default_optimizer(), init);
+    let mut learner = Learner::new(&device, 1, &N::default_optimizer(&N::Config::default()), init);
     let normal = |width: usize| {
         let shape = [BATCH, SIZES.sequence_length, width];
         Tensor::<3>::random(shape, Distribution::Normal(0.0, 1.0), learner.device())

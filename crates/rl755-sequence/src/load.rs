@@ -18,7 +18,7 @@ pub(crate) fn load<N: SequenceNetwork>(
     device: &Device,
 ) -> Result<Box<dyn SequenceModel>, SequenceError> {
     let model_config = model_config::parse::<N>(&config.model_config)?;
-    let mut network = N::init(&model_config, &config.sizes, device)?;
+    let mut network = model_config::network::<N>(&model_config, &config.sizes, device)?;
     load_weights(&mut network, &checkpoint.join(WEIGHTS))?;
     Ok(trained(&network, config.sizes, config.difference_targets))
 }

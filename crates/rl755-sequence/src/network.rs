@@ -94,8 +94,8 @@ pub trait SequenceNetwork: Module + 'static {
     /// The trained form of these weights.
     fn cell(&self) -> Self::Cell;
 
-    /// How it is trained unless the user says otherwise.
-    fn default_optimizer() -> OptimizerConfig {
+    /// How a model of this `config` is trained unless the user says otherwise.
+    fn default_optimizer(_config: &Self::Config) -> OptimizerConfig {
         OptimizerConfig::default()
     }
 

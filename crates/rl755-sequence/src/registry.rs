@@ -20,7 +20,7 @@ pub struct SequenceRegistry {
 /// What the registry needs of a network, with its type gone.
 struct Entry {
     default_config: fn() -> Result<serde_json::Value, SequenceError>,
-    default_optimizer: fn() -> OptimizerConfig,
+    default_optimizer: fn(&serde_json::Value) -> Result<OptimizerConfig, SequenceError>,
     train: fn(&TrainSequenceConfig, &Path, bool, &StageContext<'_>) -> TrainResult,
     load: fn(&SequenceRunConfig, &Path, &Device) -> LoadResult,
 }
@@ -52,7 +52,9 @@ impl SequenceRegistry {
     pub fn add<N: SequenceNetwork>(&mut self) -> &mut Self {
         let entry = Entry {
             default_config: model_config::default_value::<N>,
-            default_optimizer: N::default_optimizer,
+            default_optimizer: |config| {
+                Ok(N::default_optimizer(&model_config::parse::<N>(config)?))
+            },
             train: train::<N>,
             load: load::<N>,
         };
@@ -73,12 +75,17 @@ impl SequenceRegistry {
         (self.entry(name)?.default_config)()
     }
 
-    /// How the model called `name` is trained unless the user says otherwise.
+    /// How the model called `name` is trained with the hyper-parameters `config` unless the user
+    /// says otherwise; null stands for the default hyper-parameters.
     ///
     /// # Errors
-    /// When there is none.
-    pub fn default_optimizer(&self, name: &str) -> Result<OptimizerConfig, SequenceError> {
-        Ok((self.entry(name)?.default_optimizer)())
+    /// When there is none, or the hyper-parameters are not sound.
+    pub fn default_optimizer(
+        &self,
+        name: &str,
+        config: &serde_json::Value,
+    ) -> Result<OptimizerConfig, SequenceError> {
+        (self.entry(name)?.default_optimizer)(config)
     }
 
     /// Trains the model that `config` names in `model_dir`, or, with `resume`, goes on with an

@@ -29,7 +29,6 @@ pub(crate) fn train<N: SequenceNetwork>(
     resume: bool,
     context: &StageContext<'_>,
 ) -> Result<Outcome, SequenceError> {
-    let optimizer = config.optimizer.clone().unwrap_or_else(N::default_optimizer);
     SettingError::check_not_zero([
         ("batch_size", config.batch_size as u64),
         ("sequence_length", config.sequence_length as u64),
@@ -39,7 +38,6 @@ pub(crate) fn train<N: SequenceNetwork>(
         let expected = format!("false: {} predicts latents themselves", N::NAME);
         return Err(SettingError::new("difference_targets", true, &expected).into());
     }
-    optimizer.check()?;
     config.training.check()?;
     config.checkpoints.check()?;
     let dataset = Dataset::open(&config.dataset)?;
@@ -51,8 +49,10 @@ pub(crate) fn train<N: SequenceNetwork>(
         sequence_length: config.sequence_length,
     };
     let parsed = model_config::parse::<N>(&config.model_config)?;
+    let optimizer = config.optimizer.clone().unwrap_or_else(|| N::default_optimizer(&parsed));
+    optimizer.check()?;
     // Says whether the config is sound before anything is written.
-    let parameters = num_parameters(&N::init(&parsed, &sizes, context.device)?);
+    let parameters = num_parameters(&model_config::network::<N>(&parsed, &sizes, context.device)?);
     let run_config = SequenceRunConfig {
         model: N::NAME.to_owned(),
         model_config: model_config::resolved::<N>(&parsed)?,

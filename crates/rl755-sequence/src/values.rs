@@ -25,7 +25,7 @@ pub(crate) fn random_array(shape: [usize; 3], seed: u64) -> ndarray::Array3<f32>
     ndarray::Array3::from_shape_simple_fn(shape, || random.normal() as f32)
 }
 
-/// Checks that no element differs by more than 1e-5.
+/// Checks that no element differs by more than 1e-5, or 1e-5 of its size where that is above 1.
 #[cfg(test)]
 pub(crate) fn assert_close(
     found: ndarray::ArrayView2<'_, f32>,
@@ -33,6 +33,9 @@ pub(crate) fn assert_close(
 ) {
     assert_eq!(found.dim(), expected.dim());
     for (found, expected) in found.iter().zip(expected) {
-        assert!((found - expected).abs() <= 1e-5, "{found} for {expected}");
+        assert!(
+            (found - expected).abs() <= 1e-5 * expected.abs().max(1.0),
+            "{found} for {expected}"
+        );
     }
 }

@@ -54,9 +54,14 @@ pub(crate) struct SequenceTraining<N> {
 
 impl<N: SequenceNetwork> SequenceTraining<N> {
     pub(crate) fn new() -> Outcome<Self> {
-        let learner = Learner::new(&Device::flex(), 1, &N::default_optimizer(), |device| {
-            N::init(&N::Config::default(), &SIZES, device).expect("the defaults are sound")
-        });
+        let learner = Learner::new(
+            &Device::flex(),
+            1,
+            &N::default_optimizer(&N::Config::default()),
+            |device| {
+                N::init(&N::Config::default(), &SIZES, device).expect("the defaults are sound")
+            },
+        );
         let length = SIZES.sequence_length;
         let normal = |width: usize| {
             let distribution = Distribution::Normal(0.0, 1.0);

@@ -94,7 +94,8 @@ impl Stage for TrainSequence {
             })
             .transpose()
             .context("--encoder")?;
-        let defaults = plugins.sequences.default_optimizer(&self.model)?;
+        let defaults =
+            plugins.sequences.default_optimizer(&self.model, &self.training.model_config)?;
         let config = TrainSequenceConfig {
             model: self.model,
             model_config: self.training.model_config.clone(),

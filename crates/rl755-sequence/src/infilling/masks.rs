@@ -12,10 +12,9 @@ pub(super) struct Masks {
     pub(super) known: Tensor<3>,
     /// 1 where it is to be filled in, `[batch, length, 1]`.
     pub(super) asked: Tensor<3>,
-    /// Standard normal numbers, `[batch, length, noise]`.
-    pub(super) noise: Tensor<3>,
-    /// Others.
-    pub(super) other_noise: Tensor<3>,
+    /// Two draws of standard normal numbers, `[batch, length, noise]` each, where the network takes
+    /// some in.
+    pub(super) noise: Option<[Tensor<3>; 2]>,
 }
 
 impl Masks {
@@ -63,8 +62,8 @@ impl Masks {
         let tensor = |values: Vec<f32>, size: usize| {
             Tensor::from_data(TensorData::new(values, [batch, length, size]), device)
         };
-        let [noise, other_noise] = noise.map(|noise| tensor(noise, noise_size));
-        Self { known: tensor(known, 1), asked: tensor(asked, 1), noise, other_noise }
+        let noise = (noise_size > 0).then(|| noise.map(|noise| tensor(noise, noise_size)));
+        Self { known: tensor(known, 1), asked: tensor(asked, 1), noise }
     }
 }
 

@@ -3,6 +3,8 @@
 mod cell;
 mod masks;
 mod network;
+#[cfg(test)]
+mod parity;
 mod unet;
 mod unet_cell;
 

@@ -4,7 +4,7 @@ use burn::{
     module::Module,
     tensor::{Device, Tensor, activation::softplus},
 };
-use rl755_nn::{Losses, OptimizerConfig};
+use rl755_nn::{Losses, OptimizerConfig, full_precision};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -119,8 +119,9 @@ impl InfillingConfig {
 /// latents. By itself a generator with context soon ignores its noise; so two draws are filled in,
 /// and |noise - noise'| / (|fake - fake'| + 0.1), weighted by `mode_seeking_weight`, is added to
 /// the generator's loss (Mao et al. 2019, with a bound). That sum is weighted by `gan_weight`. One
-/// optimiser lowers all of them together: in the generator's, the discriminator's weights have no
-/// gradient, in the discriminator's the latents filled in have none.
+/// optimiser lowers all of them together, with β₁ = 0.5: in the generator's, the discriminator's
+/// weights have no gradient, in the discriminator's the latents filled in have none. Where gradients
+/// are clipped it is by their norm over both networks.
 ///
 /// Following an episode, the network sees the last `sequence_length` latents and actions, with the
 /// next latent masked. The prediction is that latent filled in; at a temperature, the noise is
@@ -150,22 +151,55 @@ impl Infilling {
         actions: Tensor<3>,
         masks: &Masks,
     ) -> (Tensor<3>, Tensor<3>) {
-        self.generate_from(&masks.noise, latents, actions, masks)
+        let noise = masks.noise.as_ref().map(|[noise, _]| noise);
+        self.generate_from(noise, latents, actions, masks)
     }
 
     /// The same from that `noise`, `[batch, length, noise]`.
     fn generate_from(
         &self,
-        noise: &Tensor<3>,
+        noise: Option<&Tensor<3>>,
         latents: Tensor<3>,
         actions: Tensor<3>,
         masks: &Masks,
     ) -> (Tensor<3>, Tensor<3>) {
         let mut inputs = shown(latents * masks.known.clone(), actions, masks);
-        if self.noise_size > 0 {
-            inputs.push(noise.clone());
-        }
+        inputs.extend(noise.cloned());
         self.generator.forward(Tensor::cat(inputs, 2))
+    }
+
+    /// The losses for latents `[batch, length, latent]` and actions `[batch, length, action]`.
+    pub(super) fn losses_of(
+        &self,
+        latents: Tensor<3>,
+        actions: Tensor<3>,
+        masks: &Masks,
+    ) -> Losses {
+        let (_, filled) = self.generate(latents.clone(), actions.clone(), masks);
+        let apart = |x: Tensor<3>, y: Tensor<3>| full_precision(x) - full_precision(y);
+        let errors = apart(filled.clone(), latents.clone()).square();
+        let error = masked_mean(errors, &masks.asked);
+        let gan = self.discriminator.as_ref().filter(|_| latents.device().is_autodiff());
+        let (Some(discriminator), Some([noise, other_noise])) = (gan, &masks.noise) else {
+            return Losses { total: error, parts: Vec::new() };
+        };
+        let apart = |x: Tensor<3>, y: Tensor<3>| apart(x, y).abs().mean_dim(2);
+        let filled_again =
+            self.generate_from(Some(other_noise), latents.clone(), actions.clone(), masks).1;
+        let outputs = apart(filled.clone(), filled_again);
+        let noise = apart(noise.clone(), other_noise.clone());
+        let alike = masked_mean(noise / (outputs + 0.1), &masks.asked);
+        let [generator, told] = Self::gan_losses(discriminator, [latents, filled], &actions, masks);
+        let fooling = generator.clone() + alike.clone() * self.config.mode_seeking_weight;
+        Losses {
+            total: error.clone() + fooling * self.config.gan_weight + told.clone(),
+            parts: vec![
+                ("latent_loss", error),
+                ("generator_loss", generator),
+                ("discriminator_loss", told),
+                ("mode_seeking_loss", alike),
+            ],
+        }
     }
 
     /// The GAN losses of generator and discriminator.
@@ -180,7 +214,7 @@ impl Infilling {
             let latents = real.clone() * masks.known.clone() + masked * masks.asked.clone();
             Tensor::cat(shown(latents, actions.clone(), masks), 2)
         };
-        let score = |d: &UNet, masked: Tensor<3>| d.forward(sequence(masked)).1;
+        let score = |d: &UNet, masked: Tensor<3>| full_precision(d.forward(sequence(masked)).1);
         let fixed = discriminator.clone().no_grad();
         let generator = softplus(-score(&fixed, fake.clone()), 1.0);
         let told = softplus(-score(discriminator, real.clone()), 1.0)
@@ -198,8 +232,9 @@ fn shown(latents: Tensor<3>, actions: Tensor<3>, masks: &Masks) -> Vec<Tensor<3>
 /// The mean of `loss`, `[batch, length, n]`, over the last dimension, then over the steps of each
 /// sequence that are asked for, then over sequences.
 fn masked_mean(loss: Tensor<3>, asked: &Tensor<3>) -> Tensor<1> {
+    let asked = full_precision(asked.clone());
     let sums = (loss.mean_dim(2) * asked.clone()).sum_dim(1);
-    (sums / asked.clone().sum_dim(1).clamp_min(1.0)).mean()
+    (sums / asked.sum_dim(1).clamp_min(1.0)).mean()
 }
 
 impl SequenceNetwork for Infilling {
@@ -253,37 +288,22 @@ impl SequenceNetwork for Infilling {
         }
         let actions = Tensor::cat(vec![actions, none], 1);
         let masks = Masks::draw(&self.config, &lengths, [length + 1, self.noise_size], &device);
-        let (_, filled) = self.generate(latents.clone(), actions.clone(), &masks);
-        let filled_again =
-            |noise| self.generate_from(noise, latents.clone(), actions.clone(), &masks).1;
-        let error = masked_mean((filled.clone() - latents.clone()).square(), &masks.asked);
-        let gan = self.discriminator.as_ref().filter(|_| device.is_autodiff());
-        let Some(discriminator) = gan else { return Losses { total: error, parts: Vec::new() } };
-        let apart = |x: Tensor<3>, y: Tensor<3>| (x - y).abs().mean_dim(2);
-        let outputs = apart(filled.clone(), filled_again(&masks.other_noise));
-        let noise = apart(masks.noise.clone(), masks.other_noise.clone());
-        let alike = masked_mean(noise / (outputs + 0.1), &masks.asked);
-        let [generator, told] =
-            Self::gan_losses(discriminator, [latents.clone(), filled], &actions, &masks);
-        let fooling = generator.clone() + alike.clone() * self.config.mode_seeking_weight;
-        Losses {
-            total: error.clone() + fooling * self.config.gan_weight + told.clone(),
-            parts: vec![
-                ("squared_error", error),
-                ("generator_loss", generator),
-                ("discriminator_loss", told),
-                ("mode_seeking_loss", alike),
-            ],
-        }
+        self.losses_of(latents, actions, &masks)
     }
 
     fn cell(&self) -> InfillingCell {
         InfillingCell::new(self)
     }
 
-    fn default_optimizer() -> OptimizerConfig {
+    fn default_optimizer(config: &InfillingConfig) -> OptimizerConfig {
+        let optimizer =
+            OptimizerConfig { max_gradient_norm: Some(1.0), ..OptimizerConfig::default() };
         // GANs train better with less momentum (Radford et al. 2016).
-        OptimizerConfig { beta_1: 0.5, max_gradient_norm: Some(1.0), ..OptimizerConfig::default() }
+        if config.gan_weight > 0.0 {
+            OptimizerConfig { beta_1: 0.5, ..optimizer }
+        } else {
+            optimizer
+        }
     }
 
     fn baseline(&self, squared_changes: &[f64]) -> Option<f64> {
@@ -327,7 +347,8 @@ mod tests {
         steps: u64,
         draw: fn(u64) -> Array3<f32>,
     ) -> Box<dyn SequenceModel> {
-        let optimizer = OptimizerConfig { learning_rate: 3e-3, ..Infilling::default_optimizer() };
+        let optimizer =
+            OptimizerConfig { learning_rate: 3e-3, ..Infilling::default_optimizer(config) };
         let mut learner = Learner::new(&Device::flex(), 1, &optimizer, |device| {
             Infilling::init(config, &sizes, device).unwrap()
         });
@@ -384,12 +405,7 @@ mod tests {
             let mut asked = Array3::zeros((3, 7, 1));
             asked.slice_mut(s![.., 6.., ..]).fill(1.0);
             let on_device = |x: &Array3<f32>| tensor::<3, _>(x, &Device::flex());
-            let masks = Masks {
-                known: on_device(&known),
-                asked: on_device(&asked),
-                noise: Tensor::zeros([3, 7, 0], &Device::flex()),
-                other_noise: Tensor::zeros([3, 7, 0], &Device::flex()),
-            };
+            let masks = Masks { known: on_device(&known), asked: on_device(&asked), noise: None };
             let shown = on_device(&shown);
             let (latents, actions) = (shown.clone().narrow(2, 0, 5), shown.narrow(2, 5, 2));
             let last = |x: Tensor<3>| {
@@ -547,8 +563,7 @@ mod tests {
         assert_eq!(rl755_nn::first_not_finite(&network), None);
         let losses = || network.losses(&batch_of(&random_array([3, 10, 2], 1), &device));
         let names: Vec<_> = losses().parts.iter().map(|(name, _)| *name).collect();
-        let expected =
-            ["squared_error", "generator_loss", "discriminator_loss", "mode_seeking_loss"];
+        let expected = ["latent_loss", "generator_loss", "discriminator_loss", "mode_seeking_loss"];
         assert_eq!(names, expected);
         let discriminator = network.discriminator.as_ref().unwrap();
         for (index, name) in names.into_iter().enumerate() {

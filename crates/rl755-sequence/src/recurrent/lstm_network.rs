@@ -9,7 +9,7 @@ use rl755_nn::{Losses, OptimizerConfig, watch};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    MdnRnn,
+    MdnRnn, MdnRnnConfig,
     cell::LstmCell,
     lstm::Lstm,
     outcome::{Outcome, OutcomeHeads},
@@ -101,8 +101,8 @@ impl SequenceNetwork for LstmNetwork {
         LstmCell::new(&self.lstm, dense(&self.head), Mixtures(0), self.outcome.cells())
     }
 
-    fn default_optimizer() -> OptimizerConfig {
-        MdnRnn::default_optimizer()
+    fn default_optimizer(_config: &LstmConfig) -> OptimizerConfig {
+        MdnRnn::default_optimizer(&MdnRnnConfig::default())
     }
 
     /// Repeating the last latent; none where the loss has other parts.

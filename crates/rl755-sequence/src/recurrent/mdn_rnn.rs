@@ -124,7 +124,7 @@ impl SequenceNetwork for MdnRnn {
         LstmCell::new(&self.lstm, dense(&self.head), mixtures, self.outcome.cells())
     }
 
-    fn default_optimizer() -> OptimizerConfig {
+    fn default_optimizer(_config: &MdnRnnConfig) -> OptimizerConfig {
         OptimizerConfig { max_gradient_norm: Some(1.0), ..OptimizerConfig::default() }
     }
 

@@ -180,7 +180,7 @@ impl SequenceNetwork for Transformer {
         TransformerCell::new(self)
     }
 
-    fn default_optimizer() -> OptimizerConfig {
+    fn default_optimizer(_config: &TransformerConfig) -> OptimizerConfig {
         OptimizerConfig { beta_2: 0.98, epsilon: 1e-9, ..OptimizerConfig::default() }
     }
 

@@ -142,7 +142,9 @@ pub(crate) fn config(model: &str, dataset: &Path) -> TrainSequenceConfig {
 
 /// The model's own optimiser at another rate.
 pub(crate) fn at_rate(model: &str, learning_rate: f64) -> Option<OptimizerConfig> {
-    let own = SequenceRegistry::with_builtin().default_optimizer(model).unwrap();
+    let own = SequenceRegistry::with_builtin()
+        .default_optimizer(model, &serde_json::Value::Null)
+        .unwrap();
     Some(OptimizerConfig { learning_rate, ..own })
 }
 
