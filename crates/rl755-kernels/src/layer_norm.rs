@@ -185,7 +185,7 @@ fn sum(x: &[f32], y: &[f32], f: impl Fn(f32, f32) -> f32) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reference::{check, check_agree};
+    use crate::reference::{check, check_agree, check_threads};
 
     #[test]
     fn values_and_gradients_are_those_of_the_definition() {
@@ -212,5 +212,10 @@ mod tests {
             }
         };
         check_agree::<3, 2>(&[&[300, 40], &[40], &[40]], [&call(layer_norm), &call(composed)]);
+    }
+
+    #[test]
+    fn threads_do_not_change_a_bit() {
+        check_threads(LayerNorm { epsilon: 1e-5 }, [&[300, 40], &[40], &[40]]);
     }
 }

@@ -99,7 +99,7 @@ pub(crate) fn add(x: &mut [f32], y: &[f32]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reference::{check, check_agree};
+    use crate::reference::{check, check_agree, check_threads};
 
     #[test]
     fn values_and_gradients_are_those_of_the_definition() {
@@ -130,5 +130,10 @@ mod tests {
         };
         let shapes: [&[usize]; 3] = [&[300, 40], &[40, 700], &[700]];
         check_agree::<3, 2>(&shapes, [&call(linear), &call(composed)]);
+    }
+
+    #[test]
+    fn threads_do_not_change_a_bit() {
+        check_threads(Linear, [&[300, 40], &[40, 700], &[700]]);
     }
 }

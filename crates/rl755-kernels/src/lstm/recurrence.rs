@@ -17,7 +17,8 @@ const PANEL: usize = 64;
 /// Rows of a panel that are transposed together.
 const BLOCK: usize = 16;
 
-/// Sequences that a thread takes together. A fixed number, as sums must not depend on it.
+/// Sequences that a thread takes together at most: with more, their steps no longer stay in its
+/// cache.
 const SEQUENCES: usize = 16;
 
 /// The recurrent part of an LSTM, over sequences of `length` steps.
@@ -43,7 +44,7 @@ impl Recurrence<'_> {
     /// Fills gates, cells and states.
     pub(super) fn forward(&self, sequences: Sequences<'_>) {
         let panels = Panels::new(self.weight, [self.hidden, 4 * self.hidden]);
-        let steps = SEQUENCES * self.length * self.hidden;
+        let steps = self.together(sequences.states.len()) * self.length * self.hidden;
         (
             sequences.gates.par_chunks_mut(4 * steps),
             sequences.cells.par_chunks_mut(steps),
@@ -53,6 +54,14 @@ impl Recurrence<'_> {
             .for_each(|(gates, cells, states)| {
                 self.forward_some(&panels, Sequences { gates, cells, states });
             });
+    }
+
+    /// How many sequences a thread takes together, of as many as have `states` numbers: no more
+    /// than give all threads something to do. No sum has terms of two sequences, so that the number
+    /// changes no bit.
+    fn together(&self, states: usize) -> usize {
+        let batch = states / (self.length * self.hidden);
+        batch.div_ceil(rayon::current_num_threads()).clamp(1, SEQUENCES)
     }
 
     fn forward_some(&self, panels: &Panels, sequences: Sequences<'_>) {
@@ -86,7 +95,7 @@ impl Recurrence<'_> {
     /// non-linearities, from that of the states.
     pub(super) fn backward(&self, gates: &mut [f32], cells: &[f32], gradient: &[f32]) {
         let panels = Panels::transposed(self.weight, [self.hidden, 4 * self.hidden]);
-        let steps = SEQUENCES * self.length * self.hidden;
+        let steps = self.together(cells.len()) * self.length * self.hidden;
         (gates.par_chunks_mut(4 * steps), cells.par_chunks(steps), gradient.par_chunks(steps))
             .into_par_iter()
             .for_each(|(gates, cells, gradient)| {
