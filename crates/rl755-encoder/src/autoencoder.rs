@@ -6,12 +6,11 @@ use burn::{
     tensor::{Device, Tensor},
 };
 use rl755_env::Space;
-use rl755_nn::Losses;
+use rl755_nn::{Losses, linear};
 
 use crate::{
     ConvSettings, CpuEncoder, EncoderError, EncoderModel, Latents,
     conv_stack::{ConvDecoder, ConvEncoder},
-    layers::linear,
     variational::squared_error,
 };
 
@@ -48,6 +47,10 @@ impl EncoderModel for Autoencoder {
 
     fn latent_size(&self) -> usize {
         self.latent.weight.dims()[1]
+    }
+
+    fn activations(&self) -> usize {
+        self.encoder.activations() + self.decoder.activations()
     }
 
     fn losses(&self, observations: Tensor<2>) -> Losses {

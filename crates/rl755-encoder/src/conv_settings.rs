@@ -8,8 +8,9 @@ use crate::EncoderError;
 /// The most channels and latent numbers: with more, a slip of the finger would take all memory.
 pub(crate) const MOST: usize = 65_536;
 
-/// The most parameters of a model, 4 GB of weights.
-const MOST_PARAMETERS: usize = 1_000_000_000;
+/// The most numbers that a convolution sees of one frame, pixels counted as often as they are seen:
+/// a thread keeps as many.
+const MOST_SEEN: usize = 1 << 30;
 
 /// The longest side of resized frames.
 const LONGEST_SIDE: usize = 4096;
@@ -85,13 +86,9 @@ impl Level {
         self.size_in.map(|size| self.kernel + (size - self.kernel) % self.stride)
     }
 
-    /// Weights and biases of both.
-    fn parameters(&self) -> usize {
-        let back = self.kernel_back();
-        let weights = self.channels_in * self.channels_out;
-        weights * (self.kernel * self.kernel + back[0] * back[1])
-            + self.channels_in
-            + self.channels_out
+    /// Numbers that the kernel sees of a frame.
+    fn seen(&self) -> usize {
+        self.size_out[0] * self.size_out[1] * self.kernel * self.kernel * self.channels_in
     }
 }
 
@@ -154,8 +151,8 @@ impl ConvSettings {
                 let [height, width] = size;
                 let reason = format!(
                     "frames of {}×{} are too small: convolution {} of kernel {kernel} would see \
-                     {height}×{width}; give fewer channels, smaller kernel_sizes or strides, or a \
-                     larger input_size",
+                     {height}×{width}; give fewer convolutions (`channels`), smaller kernel_sizes or \
+                     strides, or a larger input_size",
                     self.side(input, 0),
                     self.side(input, 1),
                     index + 1,
@@ -173,13 +170,12 @@ impl ConvSettings {
             });
             (size, channels_in) = (size_out, channels_out);
         }
-        let features = size[0] * size[1] * channels_in;
-        let parameters = levels.iter().map(Level::parameters).sum::<usize>()
-            + features.saturating_mul(3 * self.latent_size);
-        if parameters > MOST_PARAMETERS {
+        if let Some(index) = levels.iter().position(|level| level.seen() > MOST_SEEN) {
             let reason = format!(
-                "the model would have about {parameters} parameters, of which {MOST_PARAMETERS} \
-                 are allowed; give fewer channels or larger strides"
+                "convolution {} would see {} numbers of a frame, of which {MOST_SEEN} are allowed; \
+                 give fewer channels, smaller kernel_sizes, larger strides, or a smaller input_size",
+                index + 1,
+                levels[index].seen(),
             );
             return Err(wrong(encoder, reason));
         }
@@ -309,8 +305,13 @@ mod tests {
         check(many, image(64, 64), "there must be 1 to 16");
         let none = ConvSettings { channels: channels(&[8, 0]), ..default() };
         check(none, image(64, 64), "channels are [8, 0]");
-        let huge = ConvSettings { channels: channels(&[65_536; 2]), ..default() };
-        check(huge, image(64, 64), "are allowed");
+        let deep = ConvSettings {
+            channels: channels(&[65_536; 2]),
+            kernel_sizes: vec![4, 64],
+            strides: vec![1],
+            ..default()
+        };
+        check(deep, image(512, 512), "convolution 2 would see");
         let zero = ConvSettings { latent_size: 0, ..default() };
         check(zero, image(64, 64), "latent_size is 0; it must be from 1 to 65536");
         let size = ConvSettings { input_size: Some([0, 9]), ..default() };

@@ -12,11 +12,12 @@ use burn::{
     },
 };
 use rl755_kernels::Activation;
+use rl755_nn::linear;
 
 use crate::{
     conv_settings::Level,
-    frozen_conv::{FrozenVae, Spread},
-    layers::{conv, convolve, deconvolve, kernel, linear, oblong_deconv},
+    frozen_conv::{FrozenConvEncoder, Spread},
+    layers::{conv, convolve, deconvolve, kernel, oblong_deconv},
 };
 
 /// Frames to features.
@@ -44,13 +45,19 @@ impl ConvEncoder {
 
     /// The encoder without tensors: these convolutions and `heads` on their features, the mean and,
     /// where there is one, the spread.
-    pub(crate) fn on_cpu(&self, heads: &[&Linear], spread: Option<Spread>) -> FrozenVae {
+    pub(crate) fn on_cpu(&self, heads: &[&Linear], spread: Option<Spread>) -> FrozenConvEncoder {
         let convs: Vec<&Conv2d> = self.convs.iter().collect();
-        FrozenVae::channels_last(self.frame_shape(), &convs, heads, spread)
+        FrozenConvEncoder::channels_last(self.frame_shape(), &convs, heads, spread)
     }
 
     pub(crate) fn features(&self) -> usize {
         features(&self.levels)
+    }
+
+    /// Numbers that the layers give for one frame.
+    pub(crate) fn activations(&self) -> usize {
+        let given = |level: &Level| level.size_out[0] * level.size_out[1] * level.channels_out;
+        self.levels.iter().map(given).sum()
     }
 
     /// `[batch, features]`, the channel last, of frames `[batch, height · width · channel]`.
@@ -85,6 +92,12 @@ impl ConvDecoder {
             deconvs: levels.iter().rev().map(one).collect(),
             levels: levels.to_vec(),
         }
+    }
+
+    /// Numbers that the layers give for one frame.
+    pub(crate) fn activations(&self) -> usize {
+        let given = |level: &Level| level.size_in[0] * level.size_in[1] * level.channels_in;
+        features(&self.levels) + self.levels.iter().map(given).sum::<usize>()
     }
 
     /// Frames in 0..=1, `[batch, height · width · channel]`, of latents `[batch, latent]`.

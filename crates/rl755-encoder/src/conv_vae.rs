@@ -10,13 +10,13 @@ use burn::{
 };
 use rl755_env::Space;
 use rl755_kernels::Activation;
-use rl755_nn::{Losses, standard_normal};
+use rl755_nn::{Losses, linear, standard_normal};
 
 use crate::{
     EncoderError, Latents, VariationalSettings,
     conv_settings::{MOST, wrong},
-    frozen_conv::{FrozenVae, Spread},
-    layers::{Kernel, conv, convolve, deconv, deconvolve, kernel, linear},
+    frozen_conv::{FrozenConvEncoder, Spread},
+    layers::{Kernel, conv, convolve, deconv, deconvolve, kernel},
 };
 
 /// What the two shapes differ in. The other kernels are the same: 4 with stride 2 three times in
@@ -143,6 +143,13 @@ impl ConvVae {
         self.config.latent_size
     }
 
+    /// Numbers that the layers give for one frame.
+    pub(crate) fn activations(&self) -> usize {
+        let [c1, c2, c3, c4] = self.config.channels;
+        let encoder = 31 * 31 * c1 + 14 * 14 * c2 + 6 * 6 * c3 + 2 * 2 * c4;
+        encoder + 4 * c4 + 5 * 5 * c3 + 13 * 13 * c2 + 30 * 30 * c1 + self.input.width()
+    }
+
     /// The nats of KL that cost nothing.
     pub(crate) fn kl_floor(&self) -> f64 {
         self.variational().kl_floor(self.config.latent_size)
@@ -201,10 +208,10 @@ impl ConvVae {
     }
 
     /// The encoder without tensors.
-    pub(crate) fn on_cpu(&self) -> FrozenVae {
+    pub(crate) fn on_cpu(&self) -> FrozenConvEncoder {
         let convs = [&self.conv1, &self.conv2, &self.conv3, &self.conv4];
         let Space::Image { channels, .. } = self.input else { unreachable!("checked in init") };
-        FrozenVae::new(
+        FrozenConvEncoder::new(
             (self.shape.size, channels),
             &convs,
             &self.mean,

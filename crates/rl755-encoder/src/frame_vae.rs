@@ -6,13 +6,12 @@ use burn::{
     tensor::{Device, Tensor},
 };
 use rl755_env::Space;
-use rl755_nn::Losses;
+use rl755_nn::{Losses, linear};
 use serde::{Deserialize, Serialize};
 
 use crate::{
     ConvSettings, CpuEncoder, EncoderError, EncoderModel, Latents, VariationalSettings,
     conv_stack::{ConvDecoder, ConvEncoder},
-    layers::linear,
 };
 
 /// Hyper-parameters of [`FrameVae`].
@@ -76,6 +75,10 @@ impl EncoderModel for FrameVae {
 
     fn latent_size(&self) -> usize {
         self.mean.weight.dims()[1]
+    }
+
+    fn activations(&self) -> usize {
+        self.encoder.activations() + self.decoder.activations()
     }
 
     fn losses(&self, observations: Tensor<2>) -> Losses {

@@ -44,7 +44,7 @@ fn packed(frame: [usize; 3], layer: &Conv2d) -> PackedConvolution {
 }
 
 /// A convolutional encoder: convolutions with ReLU, then a linear layer.
-pub(crate) struct FrozenVae {
+pub(crate) struct FrozenConvEncoder {
     layers: Vec<PackedConvolution>,
     /// Means, then raw spreads if there are any: `[features, latent]` or `[features, 2 · latent]`.
     head: Vec<f32>,
@@ -55,7 +55,7 @@ pub(crate) struct FrozenVae {
     spread: Option<Spread>,
 }
 
-impl FrozenVae {
+impl FrozenConvEncoder {
     /// For frames of `size`×`size` pixels with `channels` values each.
     pub(crate) fn new(
         (size, channels): (usize, usize),
@@ -111,7 +111,7 @@ thread_local! {
     static BUFFERS: RefCell<Buffers> = RefCell::default();
 }
 
-impl CpuEncoder for FrozenVae {
+impl CpuEncoder for FrozenConvEncoder {
     fn encode(&self, observations: &[f32], mean: &mut [f32], std_dev: Option<&mut [f32]>) {
         BUFFERS.with_borrow_mut(|Buffers { input, output }| {
             let mut first = Some(observations);

@@ -1,17 +1,12 @@
-//! Layers with the weights that TensorFlow begins with.
-//!
-//! Both papers' code is TensorFlow, whose layers begin with Glorot's uniform weights (Glorot &
-//! Bengio 2010, equation 16) and zero biases.
+//! Convolutions with [Glorot's weights](glorot) and zero biases, computed by our kernels.
 
 use burn::{
     module::{Initializer, Param},
-    nn::{
-        Linear, LinearConfig,
-        conv::{Conv2d, Conv2dConfig, ConvTranspose2d, ConvTranspose2dConfig},
-    },
+    nn::conv::{Conv2d, Conv2dConfig, ConvTranspose2d, ConvTranspose2dConfig},
     tensor::{Device, Tensor},
 };
 use rl755_kernels::{Activation, ConvOptions, conv_transpose2d, conv2d};
+use rl755_nn::glorot;
 
 /// A square kernel and its stride.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,17 +20,6 @@ pub(crate) const fn kernel(size: usize, stride: usize) -> Kernel {
     Kernel { size, stride }
 }
 
-/// Uniform in ±√(6 / (inputs + outputs)).
-fn glorot<const D: usize>(
-    shape: [usize; D],
-    inputs: usize,
-    outputs: usize,
-    device: &Device,
-) -> Param<Tensor<D>> {
-    let initializer = Initializer::XavierUniform { gain: 1.0 };
-    initializer.init_with(shape, Some(inputs), Some(outputs), device)
-}
-
 fn zeros(size: usize, device: &Device) -> Option<Param<Tensor<1>>> {
     Some(Initializer::Zeros.init([size], device))
 }
@@ -45,7 +29,7 @@ pub(crate) fn conv(from: usize, to: usize, kernel: Kernel, device: &Device) -> C
     let Kernel { size, stride } = kernel;
     let mut layer = Conv2dConfig::new([from, to], [size; 2]).with_stride([stride; 2]).init(device);
     let area = size * size;
-    layer.weight = glorot([to, from, size, size], from * area, to * area, device);
+    layer.weight = glorot([to, from, size, size], [from * area, to * area], device);
     layer.bias = zeros(to, device);
     layer
 }
@@ -66,7 +50,7 @@ pub(crate) fn oblong_deconv(
     let mut layer = config.init(device);
     let [height, width] = kernel;
     let area = height * width;
-    layer.weight = glorot([from, to, height, width], from * area, to * area, device);
+    layer.weight = glorot([from, to, height, width], [from * area, to * area], device);
     layer.bias = zeros(to, device);
     layer
 }
@@ -90,12 +74,4 @@ pub(crate) fn deconvolve(
 ) -> Tensor<4> {
     let options = options(layer.stride, activation);
     conv_transpose2d(x, layer.weight.val(), layer.bias.as_ref().map(Param::val), options)
-}
-
-/// A linear layer.
-pub(crate) fn linear(from: usize, to: usize, device: &Device) -> Linear {
-    let mut layer = LinearConfig::new(from, to).init(device);
-    layer.weight = glorot([from, to], from, to, device);
-    layer.bias = zeros(to, device);
-    layer
 }

@@ -6,14 +6,13 @@ use burn::{
     tensor::{Device, Tensor, activation::relu},
 };
 use rl755_env::Space;
-use rl755_nn::Losses;
+use rl755_nn::{Losses, linear};
 use serde::{Deserialize, Serialize};
 
 use crate::{
     CpuEncoder, EncoderError, EncoderModel, Latents, VariationalSettings,
     conv_settings::{MOST, wrong},
     frozen_mlp::FrozenMlp,
-    layers::linear,
     variational::squared_error,
 };
 
@@ -226,6 +225,11 @@ impl EncoderModel for Mlp {
 
     fn latent_size(&self) -> usize {
         self.mean.weight.dims()[1]
+    }
+
+    fn activations(&self) -> usize {
+        let layers = self.encoder.iter().chain(&self.decoder).chain([&self.mean, &self.output]);
+        layers.map(|layer| layer.weight.dims()[1]).sum()
     }
 
     fn losses(&self, observations: Tensor<2>) -> Losses {

@@ -54,17 +54,27 @@ pub trait EncoderModel: Module + Sync + 'static {
     /// On a bad value in `config`, or observations that the model cannot take.
     fn init(config: &Self::Config, input: &Space, device: &Device) -> Result<Self, EncoderError>;
 
-    /// How many observations [`fit`](Self::fit) is given. Default 0: it is not called.
+    /// The fewest observations that a batch must have on each device, at least 1. Default 1.
+    const LEAST_BATCH: usize = 1;
+
+    /// How many observations [`fit`](Self::fit) is given. Default 0: none.
     const FITTED_TO: usize = 0;
 
     /// Measures what it needs to know of the data before training, such as means and deviations
-    /// to normalise by, once, from [`FITTED_TO`](Self::FITTED_TO) observations or a few more of
-    /// the training split (or all that training sees, where these are fewer), one row after
-    /// another. What it keeps should be parameters, so that checkpoints have it.
+    /// to normalise by, once, from [`FITTED_TO`](Self::FITTED_TO) observations of the training split,
+    /// or up to a batch more, one row after another; how long it trains makes no difference. What it
+    /// keeps should be parameters, so that checkpoints have it.
     fn fit(&mut self, _observations: &[f32]) {}
 
     /// Numbers in a latent.
     fn latent_size(&self) -> usize;
+
+    /// Numbers in the outputs of all layers for one observation, about, as training keeps them for a
+    /// whole batch: what bounds its size before memory is taken. Default 0: only the observations
+    /// themselves are counted.
+    fn activations(&self) -> usize {
+        0
+    }
 
     /// What training minimises for `observations`, `[batch, width]`, averaged over the batch.
     ///

@@ -2,12 +2,16 @@
 
 use crate::{EncoderError, EncoderModel};
 
-/// The hyper-parameters in `value`; null stands for the defaults.
+/// The hyper-parameters in `value`, an object or null; what is missing is the model's default.
 pub(crate) fn parse<M: EncoderModel>(value: &serde_json::Value) -> Result<M::Config, EncoderError> {
-    if value.is_null() {
-        return Ok(M::Config::default());
+    // Laid over the defaults of the whole, which may differ from those of a part (`serde(flatten)`).
+    let mut whole = default_value::<M>()?;
+    match (value.as_object(), whole.as_object_mut()) {
+        (Some(given), Some(whole)) => whole.extend(given.clone()),
+        _ if value.is_null() => {}
+        _ => whole = value.clone(),
     }
-    let config = serde_json::from_value(value.clone()).map_err(|e| bad::<M>(&e))?;
+    let config = serde_json::from_value(whole).map_err(|e| bad::<M>(&e))?;
     // Configs of several parts (`serde(flatten)`) cannot refuse unknown fields themselves.
     let known = resolved::<M>(&config)?;
     if let (Some(given), Some(known)) = (value.as_object(), known.as_object())
@@ -34,4 +38,35 @@ pub(crate) fn default_value<M: EncoderModel>() -> Result<serde_json::Value, Enco
 
 fn bad<M: EncoderModel>(error: &serde_json::Error) -> EncoderError {
     EncoderError::Config { encoder: M::NAME.to_owned(), reason: error.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::{Autoencoder, FrameVae, Identity, Mlp, SimClr, Vae64, Vae96};
+
+    fn check<M: EncoderModel>() {
+        let defaults = default_value::<M>().unwrap();
+        for value in [json!({}), json!(null)] {
+            assert_eq!(resolved::<M>(&parse::<M>(&value).unwrap()).unwrap(), defaults);
+        }
+        let unknown = parse::<M>(&json!({ "no_such_field": 1 }));
+        let error = unknown.err().expect("no model has this field").to_string();
+        assert!(error.contains("unknown field `no_such_field`"), "{error}");
+    }
+
+    #[test]
+    fn what_is_left_out_is_the_default_of_each_model() {
+        check::<Autoencoder>();
+        check::<FrameVae>();
+        check::<Identity>();
+        check::<Mlp>();
+        check::<SimClr>();
+        check::<Vae64>();
+        check::<Vae96>();
+        let config = parse::<Mlp>(&json!({ "variational": true, "beta": 2.0 })).unwrap();
+        assert_eq!((config.posterior.beta, config.posterior.free_nats), (2.0, 0.0));
+    }
 }

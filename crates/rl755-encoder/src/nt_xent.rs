@@ -1,6 +1,7 @@
 //! The contrastive loss of SimCLR (Chen et al. 2020, equation 1).
 
-use burn::tensor::{Tensor, TensorData};
+use burn::tensor::{Bool, Int, Tensor, TensorData};
+use rl755_nn::full_precision;
 
 /// What the loss says of a batch.
 pub(crate) struct Contrast {
@@ -11,26 +12,29 @@ pub(crate) struct Contrast {
     pub(crate) top_1: Tensor<1>,
 }
 
+/// A similarity below any.
+const FAR: f32 = -1e9;
+
 /// Compares `views`, `[2 · frames, width]`: rows `i` and `frames + i` are views of one frame.
-/// Similarity is the cosine over `temperature`.
+/// Similarity is the cosine over `temperature`. Computed in 32 bits.
 pub(crate) fn nt_xent(views: Tensor<2>, temperature: f64) -> Contrast {
     let [count, _] = views.dims();
     let device = views.device();
+    let views = full_precision(views);
     let norm = views.clone().square().sum_dim(1).add_scalar(1e-12).sqrt();
     let views = views / norm;
     let similarity = views.clone().matmul(views.transpose()).div_scalar(temperature);
-    let matrix = |one_at: &dyn Fn(usize) -> usize| -> Tensor<2> {
-        let mut values = vec![0.0f32; count * count];
-        for row in 0..count {
-            values[row * count + one_at(row)] = 1.0;
-        }
-        Tensor::from_data(TensorData::new(values, [count, count]), &device)
+    let other = |row: usize| (row + count / 2) % count;
+    let only = |one: &dyn Fn(usize) -> usize| -> Tensor<2, Bool> {
+        let places = (0..count * count).map(|at| at % count == one(at / count)).collect();
+        Tensor::from_data(TensorData::new(places, [count, count]), &device)
     };
-    let (itself, other) = (matrix(&|row| row), matrix(&|row| (row + count / 2) % count));
-    let far = similarity.clone() - itself.mul_scalar(1e9);
-    let positive = (similarity * other.clone()).sum_dim(1); // [count, 1]
-    let negative = (far.clone() - other.mul_scalar(1e9)).max_dim(1);
-    let top_1 = positive.clone().greater(negative).float().mean();
+    let far = similarity.clone().mask_fill(only(&|row| row), FAR);
+    let others: Vec<i32> = (0..count).map(|row| other(row) as i32).collect();
+    let others = Tensor::<2, Int>::from_data(TensorData::new(others, [count, 1]), &device);
+    let positive = similarity.gather(1, others); // [count, 1]
+    let negative = far.clone().mask_fill(only(&other), FAR).max_dim(1);
+    let top_1 = full_precision(positive.clone().greater(negative).float()).mean();
     let most = far.clone().max_dim(1).detach();
     let all = (far - most.clone()).exp().sum_dim(1).log() + most;
     Contrast { loss: (all - positive).mean(), top_1 }
@@ -38,7 +42,7 @@ pub(crate) fn nt_xent(views: Tensor<2>, temperature: f64) -> Contrast {
 
 #[cfg(test)]
 mod tests {
-    use burn::tensor::Device;
+    use burn::tensor::{DType, Device};
 
     use super::*;
 
@@ -60,12 +64,15 @@ mod tests {
             right += usize::from(best.map(|k| similarity(i, k)).all(|s| s < similarity(i, pair)));
         }
         let flat: Vec<f32> = views.iter().flatten().map(|&v| v as f32).collect();
-        let tensor = Tensor::from_data(TensorData::new(flat, [n, 3]), &Device::flex());
-        let found = nt_xent(tensor, temperature);
-        let found_loss = f64::from(found.loss.into_scalar::<f32>());
-        assert!((found_loss - loss).abs() < 1e-5 * loss.abs() + 1e-6, "{found_loss} for {loss}");
-        let share = right as f64 / n as f64;
-        assert!((f64::from(found.top_1.into_scalar::<f32>()) - share).abs() < 1e-6);
+        let tensor = Tensor::<2>::from_data(TensorData::new(flat, [n, 3]), &Device::flex());
+        for (dtype, error) in [(DType::F32, 1e-5), (DType::BF16, 3e-2), (DType::F16, 3e-3)] {
+            let found = nt_xent(tensor.clone().cast(dtype), temperature);
+            let found_loss = f64::from(found.loss.into_scalar::<f32>());
+            let limit = error * (loss.abs() + 1.0 / temperature);
+            assert!((found_loss - loss).abs() < limit, "{dtype:?}: {found_loss} for {loss}");
+            let share = right as f64 / n as f64;
+            assert!((f64::from(found.top_1.into_scalar::<f32>()) - share).abs() < 1e-6);
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use burn::{
     tensor::{Device, Tensor, TensorData, activation::relu},
 };
 use rl755_env::Space;
-use rl755_nn::{Losses, standard_uniform};
+use rl755_nn::{Losses, linear, standard_uniform};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -14,7 +14,7 @@ use crate::{
     augmentation::DRAWS,
     conv_settings::{MOST, wrong},
     conv_stack::{ConvDecoder, ConvEncoder},
-    layers::linear,
+    frozen_conv::values,
     nt_xent::nt_xent,
     variational::squared_error,
 };
@@ -37,8 +37,9 @@ pub struct SimClrConfig {
     /// Width of what is compared, 1 to 65,536. Default 128, the paper's.
     pub projection_size: usize,
     /// Whether a decoder learns to paint the latents beside the encoder, which does not learn from
-    /// it: for pictures and dreams to look at. Training takes about twice as long with it. Default
-    /// true.
+    /// it: for pictures and dreams to look at. Training takes about twice as long with it, and the
+    /// gradient norm that `max_gradient_norm` limits is then of both, nearly the decoder's, so a limit
+    /// scales down what the encoder learns. Default true.
     pub decoder: bool,
 }
 
@@ -98,12 +99,8 @@ impl SimClr {
     /// Two random views of `frames`, `[2 · batch, width]`.
     fn views(&self, frames: &Tensor<2>) -> Tensor<2> {
         let [batch, width] = frames.dims();
-        let numbers = |tensor: Tensor<2>| -> Vec<f32> {
-            let data = tensor.into_data().convert::<f32>();
-            data.try_into_vec().expect("converted to f32 just now")
-        };
-        let draws = numbers(standard_uniform([batch, 2 * DRAWS], &Device::flex()));
-        let frames_here = numbers(frames.clone());
+        let draws = values(standard_uniform::<2>([batch, 2 * DRAWS], &Device::flex()));
+        let frames_here = values(frames.clone());
         let shape = self.encoder.frame_shape();
         let views = self.augmentation.two_views(shape, &frames_here, &draws);
         Tensor::from_data(TensorData::new(views, [2 * batch, width]), &frames.device())
@@ -116,6 +113,9 @@ impl SimClr {
 
 impl EncoderModel for SimClr {
     const NAME: &'static str = "simclr";
+
+    /// There must be another frame to tell a frame from.
+    const LEAST_BATCH: usize = 2;
 
     type Config = SimClrConfig;
 
@@ -141,6 +141,12 @@ impl EncoderModel for SimClr {
 
     fn latent_size(&self) -> usize {
         self.latent.weight.dims()[1]
+    }
+
+    /// Of both views and, for the decoder, the frame.
+    fn activations(&self) -> usize {
+        let decoder = self.decoder.as_ref().map_or(0, ConvDecoder::activations);
+        3 * self.encoder.activations() + decoder
     }
 
     fn losses(&self, observations: Tensor<2>) -> Losses {
@@ -170,5 +176,33 @@ impl EncoderModel for SimClr {
 
     fn on_cpu(&self) -> Option<Box<dyn CpuEncoder>> {
         Some(Box::new(self.encoder.on_cpu(&[&self.latent], None)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rl755_nn::with_examples;
+
+    use super::*;
+
+    #[test]
+    fn a_part_of_a_batch_sees_the_views_that_the_whole_batch_sees() {
+        let device = Device::flex();
+        let convolutions = ConvSettings { channels: Some(vec![4]), ..Default::default() };
+        let config = SimClrConfig { convolutions, decoder: false, ..Default::default() };
+        let space = Space::Image { height: 12, width: 14, channels: 3 };
+        let model = SimClr::init(&config, &space, &device).unwrap();
+        let frames: Vec<f32> = (0..8 * 504).map(|i| (i * 31 % 257) as f32 / 256.0).collect();
+        let frames = Tensor::<2>::from_data(TensorData::new(frames, [8, 504]), &device);
+        let views = |rows: std::ops::Range<usize>| {
+            with_examples(7, rows.clone(), || model.views(&frames.clone().slice([rows])))
+        };
+        let whole = views(0..8);
+        for part in [0..2, 2..5, 5..8] {
+            let [first, second] = [part.clone(), part.start + 8..part.end + 8];
+            let expected =
+                Tensor::cat(vec![whole.clone().slice([first]), whole.clone().slice([second])], 0);
+            assert_eq!(views(part).into_data(), expected.into_data());
+        }
     }
 }

@@ -18,11 +18,12 @@ use crate::{
     EncoderError, EncoderModel, StageContext, TrainEncoderConfig,
     batches::{Batches, batches, rows_of},
     input_form::InputForm,
+    load::{MOST_ACTIVATIONS, activations, init},
     model_config,
     picture::side_by_side,
     run::{RunConfig, STAGE},
     trained::values_of,
-    validation::{Validation, tensor},
+    validation::{CHUNK, Validation, tensor},
 };
 
 /// Trains a model of the type `M`.
@@ -45,13 +46,15 @@ pub(crate) fn train<M: EncoderModel>(
     dataset.expect_raw()?;
     let space = dataset.manifest().environment.observation_space.clone();
     let parsed = model_config::parse::<M>(&config.model_config)?;
-    let form = InputForm::new(M::NAME, &space, &M::input_space(&parsed, &space)?)?;
-    // Makes no weights yet, but says whether the config and the space are sound.
-    let parameters = num_parameters(&M::init(&parsed, form.input(), context.device)?);
+    let (model, form) = init::<M>(&parsed, &space, context.device)?;
+    check_batch(config, &model, &form)?;
+    let parameters = num_parameters(&model);
     let training =
         if parameters == 0 { TrainingConfig::single_step() } else { config.training.clone() };
-    let sampler =
-        FrameSampler::new(dataset.split(&config.split)?, sampler_config(config, &training))?;
+    let sampler = FrameSampler::new(
+        dataset.split(&config.split)?,
+        sampler_config(config, training.train_steps),
+    )?;
     let validation = validation(config, &dataset, context.progress)?;
     if let (Some(patience), None) = (config.checkpoints.early_stopping, &validation) {
         let expected = "left out where there is no validation";
@@ -79,7 +82,7 @@ pub(crate) fn train<M: EncoderModel>(
         return Ok(Outcome::Complete);
     }
     let seed = derive_seed(config.seed, "weights", 0);
-    let sample = sample::<M>(&sampler, &form, training.train_steps)?;
+    let sample = sample::<M>(&dataset, config, &form)?;
     let mut learner = Learner::new(context.device, seed, &config.optimizer, |device| {
         let model = M::init(&parsed, form.input(), device);
         let mut model = model.expect("the same call gave a model just before");
@@ -116,30 +119,52 @@ pub(crate) fn train<M: EncoderModel>(
     Ok(outcome)
 }
 
-/// The observations that the model is fitted to before training: those of the first batches.
-fn sample<M: EncoderModel>(
-    sampler: &FrameSampler,
+/// Refuses batches that are too small for the model, or too large for memory.
+fn check_batch<M: EncoderModel>(
+    config: &TrainEncoderConfig,
+    model: &M,
     form: &InputForm,
-    batches: u64,
-) -> Result<Vec<f32>, EncoderError> {
-    let mut rows = Vec::new();
-    let enough = M::FITTED_TO * form.input().width();
-    for batch in 0..batches {
-        if rows.len() >= enough {
-            break;
+) -> Result<(), SettingError> {
+    let numbers = activations(model, form);
+    let check = |field, count: usize, devices: usize| {
+        let [least, most] = [M::LEAST_BATCH * devices, MOST_ACTIVATIONS / numbers.max(1) * devices];
+        if (least..=most).contains(&count) {
+            return Ok(());
         }
+        let expected = format!("from {least} to {most} for this model on {devices} device(s)");
+        Err(SettingError::new(field, count, expected))
+    };
+    check("batch_size", config.batch_size, 1 + config.compute.replicas.len())?;
+    match config.validation_observations {
+        0 => Ok(()),
+        count => check("validation_observations", count.min(CHUNK), 1),
+    }
+}
+
+/// The observations that the model is fitted to before training: those of the first batches,
+/// whether training sees as many or not.
+fn sample<M: EncoderModel>(
+    dataset: &Dataset,
+    config: &TrainEncoderConfig,
+    form: &InputForm,
+) -> Result<Vec<f32>, EncoderError> {
+    let count = M::FITTED_TO.div_ceil(config.batch_size) as u64;
+    let settings = sampler_config(config, count);
+    let sampler = FrameSampler::new(dataset.split(&config.split)?, settings)?;
+    let mut rows = Vec::new();
+    for batch in 0..count {
         rows.extend(rows_of(&sampler.batch(batch)?, form));
     }
     Ok(rows)
 }
 
-fn sampler_config(config: &TrainEncoderConfig, training: &TrainingConfig) -> FrameSamplerConfig {
+fn sampler_config(config: &TrainEncoderConfig, batches: u64) -> FrameSamplerConfig {
     FrameSamplerConfig {
         batch_size: config.batch_size,
         obs_sampled_per_rollout: config.obs_sampled_per_rollout,
         shuffle_buffer_bytes: config.shuffle_buffer_bytes,
         reader_threads: config.reader_threads,
-        batches: Some(training.train_steps),
+        batches: Some(batches),
         seed: derive_seed(config.seed, "batches", 0),
     }
 }

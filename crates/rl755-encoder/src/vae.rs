@@ -133,6 +133,10 @@ impl<const SIZE: usize> EncoderModel for Vae<SIZE> {
         self.network.latent_size()
     }
 
+    fn activations(&self) -> usize {
+        self.network.activations()
+    }
+
     fn losses(&self, observations: Tensor<2>) -> Losses {
         self.network.losses(observations)
     }

@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// Observations that are measured together.
-const CHUNK: usize = 64;
+pub(crate) const CHUNK: usize = 64;
 
 /// A latent unit is active when its mean varies more than this over observations (Burda et al.
 /// 2016).

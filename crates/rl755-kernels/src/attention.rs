@@ -137,6 +137,10 @@ impl Operation<3> for Attention {
         (inputs[0].shape.to_vec(), output, weights)
     }
 
+    fn uses_output(&self) -> bool {
+        false
+    }
+
     fn backward(
         &self,
         inputs: [View<'_>; 3],
@@ -156,6 +160,10 @@ impl Operation<4> for Masked {
     fn forward(&self, [q, k, v, mask]: [View<'_>; 4]) -> (Vec<usize>, Vec<f32>, Vec<f32>) {
         let [output, weights] = self.0.attend([q, k, v], Some(mask));
         (q.shape.to_vec(), output, weights)
+    }
+
+    fn uses_output(&self) -> bool {
+        false
     }
 
     fn backward(

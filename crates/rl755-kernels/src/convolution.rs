@@ -51,10 +51,12 @@ impl Default for ConvOptions {
 /// `[batch, height', width', to]` with `height' = (height + 2 · padding - kernel) / stride + 1`,
 /// rounded down.
 ///
-/// `weight` is `[to, from, kernel height, kernel width]` and `bias` `[to]`.
+/// `weight` is `[to, from, kernel height, kernel width]` and `bias` `[to]`. The bits of a frame's
+/// result depend on the number of frames, not on what they are: small batches are summed in another
+/// order. [`PackedConvolution`] does not have this.
 ///
 /// # Panics
-/// When the shapes do not fit, a stride is 0, or the kernel is larger than the padded frame.
+/// When the shapes do not fit, a frame has no rows, columns or channels, a stride is 0, or the kernel is larger than the padded frame.
 pub fn conv2d(
     x: Tensor<4>,
     weight: Tensor<4>,
@@ -64,9 +66,9 @@ pub fn conv2d(
     let [_, height, width, from] = x.dims();
     let [to, weight_from, kernel_height, kernel_width] = weight.dims();
     assert_eq!(from, weight_from, "channels of the frames and of the weights");
-    check(&options, [kernel_height, kernel_width]);
-    check_bias(&bias, to);
     let kernel = [kernel_height, kernel_width];
+    check(&options, kernel, [height, width, from], to);
+    check_bias(&bias, to);
     let geometry = seen_by(kernel, [height, width, from], &options);
     if !(runs_here(&x) && runs_here(&weight) && bias.as_ref().is_none_or(runs_here)) {
         return burns::conv2d(x, weight, bias, options);
@@ -81,10 +83,12 @@ pub fn conv2d(
 /// `[batch, height', width', to]` with
 /// `height' = (height - 1) · stride + kernel - 2 · padding`.
 ///
-/// `weight` is `[from, to, kernel height, kernel width]` and `bias` `[to]`.
+/// `weight` is `[from, to, kernel height, kernel width]` and `bias` `[to]`. The bits of a frame's
+/// result depend on the number of frames, as with [`conv2d`].
 ///
 /// # Panics
-/// When the shapes do not fit, a stride is 0, or the padding leaves no pixel.
+/// When the shapes do not fit, a frame has no rows, columns or channels, a stride is 0, or the
+/// padding leaves no pixel.
 pub fn conv_transpose2d(
     x: Tensor<4>,
     weight: Tensor<4>,
@@ -94,10 +98,9 @@ pub fn conv_transpose2d(
     let [_, height, width, from] = x.dims();
     let [weight_from, to, kernel_height, kernel_width] = weight.dims();
     assert_eq!(from, weight_from, "channels of the frames and of the weights");
-    assert!(height > 0 && width > 0, "frames of {height}×{width} pixels");
-    check(&options, [kernel_height, kernel_width]);
-    check_bias(&bias, to);
     let kernel = [kernel_height, kernel_width];
+    check(&options, kernel, [height, width, from], to);
+    check_bias(&bias, to);
     let along = |i: usize, size: usize| {
         let (whole, cut) = ((size - 1) * options.stride[i] + kernel[i], 2 * options.padding[i]);
         assert!(whole > cut, "a padding of {cut} leaves nothing of {whole} pixels");
@@ -130,7 +133,9 @@ fn seen_by(kernel: [usize; 2], frame: [usize; 3], options: &ConvOptions) -> Geom
     Geometry { frame, grid, kernel, stride, padding }
 }
 
-fn check(options: &ConvOptions, kernel: [usize; 2]) {
+fn check(options: &ConvOptions, kernel: [usize; 2], frame: [usize; 3], to: usize) {
+    assert!(frame.iter().all(|&size| size > 0), "frames of {frame:?}");
+    assert!(to > 0, "no channels to convolve to");
     assert!(options.stride.iter().all(|&stride| stride > 0), "a stride of 0");
     assert!(kernel.iter().all(|&size| size > 0), "a kernel of {kernel:?}");
 }
@@ -148,3 +153,6 @@ fn or_empty(bias: Option<Tensor<1>>, x: &Tensor<4>) -> (Tensor<1>, bool) {
         None => (Tensor::zeros([1], &x.device()), false),
     }
 }
+
+#[cfg(test)]
+mod tests;

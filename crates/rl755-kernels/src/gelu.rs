@@ -39,6 +39,10 @@ impl Operation<1> for Gelu {
         (x.shape.to_vec(), y, ())
     }
 
+    fn uses_output(&self) -> bool {
+        false
+    }
+
     fn backward(
         &self,
         [x]: [View<'_>; 1],

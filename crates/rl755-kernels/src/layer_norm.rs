@@ -56,6 +56,10 @@ impl Operation<3> for LayerNorm {
         (vec![rows, width], y, moments)
     }
 
+    fn uses_output(&self) -> bool {
+        false
+    }
+
     fn backward(
         &self,
         [x, scale, _]: [View<'_>; 3],

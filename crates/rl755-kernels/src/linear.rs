@@ -35,6 +35,10 @@ impl Operation<3> for Linear {
         (vec![rows, outputs], y, ())
     }
 
+    fn uses_output(&self) -> bool {
+        false
+    }
+
     fn backward(
         &self,
         [x, weight, _]: [View<'_>; 3],

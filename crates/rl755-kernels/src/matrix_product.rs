@@ -195,14 +195,15 @@ unsafe fn multiply_block(left: Matrix<'_>, right: Matrix<'_>, block: Block, stor
         let left = Matrix { rows: two_rows, row_stride, ..left };
         let right = Matrix { columns: two_columns, column_stride, ..right };
         let mut wide = vec![0.0; two_rows * two_columns];
-        multiply(left, right, &mut wide, Store::Set);
-        for i in 0..rows {
-            for j in 0..columns {
-                // SAFETY: within the block.
-                let to = unsafe { &mut *block.skip(i, j).first };
-                let kept = if store == Store::Add { *to } else { 0.0 };
-                *to = kept + wide[i * two_columns + j];
-            }
+        let each = || (0..rows).flat_map(|i| (0..columns).map(move |j| (i, j)));
+        for (i, j) in each() {
+            // SAFETY: within the block.
+            wide[i * two_columns + j] = unsafe { *block.skip(i, j).first };
+        }
+        multiply(left, right, &mut wide, store);
+        for (i, j) in each() {
+            // SAFETY: within the block.
+            unsafe { *block.skip(i, j).first = wide[i * two_columns + j] };
         }
         return;
     }

@@ -66,6 +66,10 @@ impl Operation<2> for Mixture {
         (vec![rows], output, [of_raw, of_targets])
     }
 
+    fn uses_output(&self) -> bool {
+        false
+    }
+
     fn backward(
         &self,
         _inputs: [View<'_>; 2],

@@ -37,6 +37,12 @@ pub trait Operation<const N: usize>: Debug + Send + Sync + 'static {
     /// The output's shape and numbers, and what to save.
     fn forward(&self, inputs: [View<'_>; N]) -> (Vec<usize>, Vec<f32>, Self::Saved);
 
+    /// Whether [`backward`](Self::backward) looks at the output, which is then kept until it runs.
+    /// Where it does not, it is given one without numbers. Default true.
+    fn uses_output(&self) -> bool {
+        true
+    }
+
     /// The gradient of each input that is `wanted`, in the input's shape, from that of the output.
     /// Those of others are ignored.
     fn backward(
@@ -59,22 +65,31 @@ pub fn runs_here<const D: usize>(tensor: &Tensor<D>) -> bool {
 }
 
 /// Applies `operation` to tensors (each turned into one without a rank by
-/// [`Tensor::into_dispatch`]), which all [run here](runs_here) and are all on the same device.
+/// [`Tensor::into_dispatch`]), which all [run here](runs_here) and are all on the same device, with
+/// gradients or without.
 ///
 /// # Panics
-/// When a tensor is elsewhere, or the output has another rank than `D`.
+/// When a tensor is elsewhere, some are on a device with gradients and some on one without, or the
+/// output has another rank than `D`.
 pub fn apply<const N: usize, const D: usize, O: Operation<N>>(
     operation: O,
     inputs: [DispatchTensor; N],
 ) -> Tensor<D> {
-    let tracked =
-        inputs.iter().any(|input| Tensor::<1>::from_dispatch(input.clone()).device().is_autodiff());
-    let output = if tracked {
+    let tracked = inputs
+        .each_ref()
+        .map(|input| Tensor::<1>::from_dispatch(input.clone()).device().is_autodiff());
+    assert!(
+        tracked.iter().all(|&other| other == tracked[0]),
+        "a kernel was given tensors with gradients and without: {tracked:?}"
+    );
+    let output = if tracked[0] {
         into_dispatch::<Tracking>(track(operation, inputs.map(from_dispatch::<Tracking>)))
     } else {
         into_dispatch::<Flex>(run(&operation, &inputs.map(from_dispatch::<Flex>).map(contiguous)).0)
     };
-    Tensor::from_dispatch(output)
+    let output = Tensor::from_dispatch(output);
+    assert_eq!(output.shape().num_dims(), D, "the rank of an operation's output");
+    output
 }
 
 fn from_dispatch<B: Backend>(tensor: DispatchTensor) -> B::FloatTensorPrimitive
@@ -123,7 +138,8 @@ fn run<const N: usize, O: Operation<N>>(
 struct State<const N: usize, O: Operation<N>> {
     operation: O,
     inputs: [FlexTensor; N],
-    output: FlexTensor,
+    /// Where the operation uses it.
+    output: Option<FlexTensor>,
     saved: O::Saved,
 }
 
@@ -144,7 +160,8 @@ impl<const N: usize, O: Operation<N>> Backward<Flex, N> for Step<O> {
         let State { operation, inputs, output, saved } = &*ops.state;
         let views = inputs.each_ref().map(view);
         let wanted = ops.parents.each_ref().map(Option::is_some);
-        let found = operation.backward(views, view(output), saved, view(&gradient), wanted);
+        let output = output.as_ref().map_or(View { shape: &[], values: &[] }, view);
+        let found = operation.backward(views, output, saved, view(&gradient), wanted);
         for ((parent, values), input) in ops.parents.into_iter().zip(found).zip(views) {
             if let Some(parent) = parent {
                 let values = values.expect("a gradient that was wanted");
@@ -164,7 +181,7 @@ fn track<const N: usize, O: Operation<N>>(
     let step = Step::<O>(std::marker::PhantomData);
     match step.prepare::<NoCheckpointing>(nodes).compute_bound().stateful() {
         OpsKind::Tracked(prepared) => {
-            let kept = output.clone();
+            let kept = operation.uses_output().then(|| output.clone());
             let state = State { operation, inputs, output: kept, saved };
             prepared.finish(Arc::new(state), output)
         }
@@ -187,6 +204,10 @@ mod tests {
 
         fn forward(&self, [a, b]: [View<'_>; 2]) -> (Vec<usize>, Vec<f32>, ()) {
             (a.shape.to_vec(), a.values.iter().zip(b.values).map(|(a, b)| a * b).collect(), ())
+        }
+
+        fn uses_output(&self) -> bool {
+            false
         }
 
         fn backward(
@@ -235,6 +256,19 @@ mod tests {
         let [a, b] = gradients(product);
         a.assert_approx_eq::<f32>(&expected_a, Tolerance::default());
         b.assert_approx_eq::<f32>(&expected_b, Tolerance::default());
+    }
+
+    #[test]
+    #[should_panic(expected = "with gradients and without: [true, false]")]
+    fn gradients_on_one_input_alone_are_named() {
+        product(tensor(&Device::flex().autodiff()), tensor(&Device::flex()));
+    }
+
+    #[test]
+    #[should_panic(expected = "the rank of an operation's output")]
+    fn another_rank_is_noticed() {
+        let [a, b] = [(); 2].map(|()| tensor(&Device::flex()).into_dispatch());
+        let _: Tensor<3> = apply(Product, [a, b]);
     }
 
     #[test]

@@ -35,9 +35,9 @@ pub(crate) fn check_some<const N: usize, O: Operation<N>>(
     close("output", &output, &exact(wide.each_ref().map(|x| &x[..])));
 
     let weights = random(output.len(), 9);
-    let output = View { shape: &shape, values: &output };
+    let given = given(&operation, &shape, &output);
     let gradient = View { shape: &shape, values: &weights };
-    let found = operation.backward(views, output, &saved, gradient, [true; N]);
+    let found = operation.backward(views, given, &saved, gradient, [true; N]);
     for input in 0..tracked {
         let mut loss = |at: usize, moved: f64| {
             let value = std::mem::replace(&mut wide[input][at], moved);
@@ -56,7 +56,17 @@ pub(crate) fn check_some<const N: usize, O: Operation<N>>(
     }
 }
 
-fn close(what: &str, found: &[f32], expected: &[f64]) {
+/// The output as a backward pass is given it.
+fn given<'a, const N: usize>(
+    operation: &impl Operation<N>,
+    shape: &'a [usize],
+    values: &'a [f32],
+) -> View<'a> {
+    if operation.uses_output() { View { shape, values } } else { View { shape: &[], values: &[] } }
+}
+
+/// Checks each number to 1e-4 of it and of their root mean square.
+pub(crate) fn close(what: &str, found: &[f32], expected: &[f64]) {
     assert_eq!(found.len(), expected.len(), "{what}");
     let mean_square = expected.iter().map(|x| x * x).sum::<f64>() / expected.len() as f64;
     for (i, (found, expected)) in found.iter().zip(expected).enumerate() {
@@ -106,9 +116,9 @@ pub(crate) fn check_threads<const N: usize, O: Operation<N>>(operation: O, shape
     let run = || {
         let (shape, values, saved) = operation.forward(views);
         let weights = random(values.len(), 9);
-        let output = View { shape: &shape, values: &values };
+        let given = given(&operation, &shape, &values);
         let gradient = View { shape: &shape, values: &weights };
-        let gradients = operation.backward(views, output, &saved, gradient, [true; N]);
+        let gradients = operation.backward(views, given, &saved, gradient, [true; N]);
         (gradients, values)
     };
     let [one, others @ ..] = [1, 2, 3, 7].map(|threads| {

@@ -7,6 +7,7 @@
 mod adam;
 mod average;
 mod gradients;
+mod layers;
 mod learner;
 mod losses;
 mod noise;
@@ -21,6 +22,7 @@ mod watch;
 mod weights;
 
 pub use gradients::first_not_finite;
+pub use layers::{glorot, linear};
 pub use learner::{Compute, Learner};
 pub use losses::Losses;
 pub use noise::{dropout_mask, standard_normal, standard_uniform, with_examples};

@@ -1,27 +1,11 @@
 //! burn's layers, computed by our kernels.
 
-use burn::{
-    module::Initializer,
-    nn::{self, LinearConfig},
-    tensor::{Device, Tensor},
-};
+use burn::{nn, tensor::Tensor};
 use rl755_kernels::{layer_norm, linear as linear_kernel};
+pub(crate) use rl755_nn::linear;
 
 /// What burn's layer normalisation adds to variances, by default.
 pub(crate) const NORM_EPSILON: f64 = 1e-5;
-
-/// A linear layer with Glorot's uniform weights and zero biases.
-pub(crate) fn linear(from: usize, to: usize, device: &Device) -> nn::Linear {
-    let mut layer = LinearConfig::new(from, to).init(device);
-    layer.weight = Initializer::XavierUniform { gain: 1.0 }.init_with(
-        [from, to],
-        Some(from),
-        Some(to),
-        device,
-    );
-    layer.bias = Some(Initializer::Zeros.init([to], device));
-    layer
-}
 
 /// What `layer` makes of `x`, `[rows, inputs]`.
 pub(crate) fn apply_linear(layer: &nn::Linear, x: Tensor<2>) -> Tensor<2> {

@@ -168,3 +168,42 @@ fn the_documented_numbers_of_parameters_are_true() {
         }
     }
 }
+
+#[test]
+fn models_and_batches_too_large_for_memory_are_refused() {
+    let registry = EncoderRegistry::with_builtin();
+    let vector = Space::Box { low: vec![0.0; 4], high: vec![1.0; 4] };
+    let wide = json!([65_536, 65_536, 65_536, 65_536]);
+    for (name, config, space) in [
+        ("vae-64", json!({ "channels": wide }), image(64, 64, 3)),
+        ("vae-96", json!({ "channels": wide }), image(64, 64, 3)),
+        ("vae", json!({ "channels": [65_536, 65_536] }), image(64, 64, 3)),
+        ("autoencoder", json!({ "latent_size": 65_536 }), image(512, 512, 3)),
+        ("simclr", json!({ "hidden_size": 65_536, "projection_size": 65_536 }), image(64, 64, 3)),
+        ("mlp", json!({ "hidden": [65_536, 65_536] }), vector),
+    ] {
+        let error = registry.untrained(name, &config, &space, &Device::flex()).err().unwrap();
+        assert!(error.to_string().contains("1000000000 are allowed"), "{name}: {error}");
+    }
+    let numbers = json!({ "channels": [60_000] , "kernel_sizes": [1], "strides": [1] });
+    let error = registry.untrained("vae", &numbers, &image(400, 400, 3), &Device::flex());
+    let error = error.err().unwrap().to_string();
+    assert!(
+        error.contains("numbers for one observation") || error.contains("parameters"),
+        "{error}"
+    );
+
+    let place = Place::with_frames(8);
+    let (interrupt, device) = (rl755_run::Interrupt::new(), Device::flex());
+    let context = rl755_encoder::StageContext {
+        device: &device,
+        progress: &rl755_run::Silent,
+        interrupt: &interrupt,
+    };
+    for model in ["vae", "simclr", "vae-64"] {
+        let mut config = place.narrow(model, 2);
+        config.batch_size = 1 << 40;
+        let error = registry.train(&config, &place.path(model), false, &context).unwrap_err();
+        assert!(error.to_string().starts_with("batch_size is 1099511627776;"), "{error}");
+    }
+}

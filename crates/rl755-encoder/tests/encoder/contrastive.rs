@@ -6,10 +6,11 @@ use burn::{
 };
 use rl755_encoder::{
     AugmentationSettings, ConvSettings, EncoderModel, EncoderRegistry, SimClr, SimClrConfig,
+    StageContext, TrainEncoderConfig,
 };
 use rl755_env::{ObservationRef, Space};
-use rl755_nn::{seeded, with_examples};
-use rl755_run::{Random, RunDir};
+use rl755_nn::seeded;
+use rl755_run::{Interrupt, Random, RunDir, Silent};
 
 use crate::synthetic::{Place, frame};
 
@@ -85,20 +86,20 @@ fn the_encoder_does_not_learn_from_its_decoder() {
 }
 
 #[test]
-fn a_part_of_a_batch_sees_the_views_that_the_whole_batch_sees() {
-    let device = Device::flex();
-    let model = model(false, &device);
-    let all = frames(8, &device);
-    // Two frames of eight, as a device of its own sees them.
-    let part = |rows: std::ops::Range<usize>| {
-        let frames = all.clone().slice([rows.clone()]);
-        with_examples(7, rows, || model.losses(frames)).metrics()
+fn one_frame_has_nothing_to_be_told_from() {
+    let place = Place::with_frames(8);
+    let (registry, interrupt) = (EncoderRegistry::with_builtin(), Interrupt::new());
+    let (device, run) = (Device::flex(), place.path("run"));
+    let context = StageContext { device: &device, progress: &Silent, interrupt: &interrupt };
+    let error = |change: fn(&mut TrainEncoderConfig)| {
+        let mut config = place.narrow("simclr", 2);
+        change(&mut config);
+        registry.train(&config, &run, false, &context).unwrap_err().to_string()
     };
-    assert_ne!(part(0..2), part(2..4));
-    assert_eq!(part(2..4), part(2..4));
-    // The example's number decides, not its place.
-    let moved = with_examples(7, 2..4, || model.losses(all.clone().narrow(0, 0, 2))).metrics();
-    assert_ne!(moved, part(0..2));
+    let found = error(|config| config.batch_size = 1);
+    assert!(found.contains("batch_size is 1; it must be from 2 to "), "{found}");
+    let found = error(|config| config.validation_observations = 1);
+    assert!(found.contains("validation_observations is 1; it must be from 2 to "), "{found}");
 }
 
 #[test]

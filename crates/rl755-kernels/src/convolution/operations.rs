@@ -2,7 +2,7 @@
 
 use super::{
     Activation,
-    backward::{Backward, Gradients},
+    backward::{Backward, Wants},
     geometry::Geometry,
     passes::Passes,
 };
@@ -42,11 +42,15 @@ impl Operation<3> for Layer {
         let Geometry { grid, frame, .. } = self.geometry;
         let (size, values) = match self.kind {
             Kind::Convolution => {
-                ([grid[0], grid[1], passes.n], passes.look(x.values, weight.values, bias))
+                ([grid[0], grid[1], passes.n], passes.convolve(x.values, weight.values, bias))
             }
-            Kind::Transposed => (frame, passes.paint(x.values, weight.values, bias)),
+            Kind::Transposed => (frame, passes.transpose(x.values, weight.values, bias)),
         };
         ([&[passes.batch], size.as_slice()].concat(), values, ())
+    }
+
+    fn uses_output(&self) -> bool {
+        self.activation == Activation::Relu
     }
 
     fn backward(
@@ -63,13 +67,13 @@ impl Operation<3> for Layer {
             weight: weight.values,
             output: output.values,
             gradient: gradient.values,
-            wanted: wanted[0],
+            wants: Wants { input: wanted[0], weight: wanted[1], bias: wanted[2] && self.has_bias },
         };
-        let (of_input, of_weight, of_bias): Gradients = match self.kind {
-            Kind::Convolution => passes.look_back(given),
-            Kind::Transposed => passes.paint_back(given),
+        let [of_input, of_weight, of_bias] = match self.kind {
+            Kind::Convolution => passes.convolve_back(given),
+            Kind::Transposed => passes.transpose_back(given),
         };
-        let of_bias = if self.has_bias { of_bias } else { vec![0.0; bias.values.len()] };
-        [of_input, Some(of_weight), Some(of_bias)]
+        let none = || wanted[2].then(|| vec![0.0; bias.values.len()]);
+        [of_input, of_weight, of_bias.or_else(none)]
     }
 }

@@ -33,7 +33,7 @@ impl PackedConvolution {
         assert_eq!(from, frame[2], "channels of the frames and of the weights");
         assert_eq!(weight.len(), shape.iter().product::<usize>(), "weights of {shape:?}");
         assert!(bias.is_none_or(|bias| bias.len() == to), "a bias for each channel");
-        check(&options, [height, width]);
+        check(&options, [height, width], frame, to);
         let geometry = seen_by([height, width], frame, &options);
         let passes = Passes { geometry, batch: 1, n: to, activation: options.activation };
         Self { passes, taps: pack_transposed(weight, to, &geometry), bias: bias.map(repeated) }
@@ -54,10 +54,10 @@ impl PackedConvolution {
         let batch = frames.len() / width;
         assert_eq!(frames.len(), batch * width, "whole frames of {width} numbers");
         output.resize(batch * to, 0.0);
-        let piece = Passes { batch: batch * super::passes::SHARES, ..self.passes }.piece();
+        let piece = self.passes.at_once(batch);
         let pieces = output.chunks_mut(piece * to).zip(frames.chunks(piece * width));
         pieces.for_each(|(output, frames)| {
-            self.passes.look_at(frames, &self.taps, self.bias.as_deref(), output);
+            self.passes.convolve_some(frames, &self.taps, self.bias.as_deref(), output);
         });
     }
 }

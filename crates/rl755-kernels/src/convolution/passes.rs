@@ -3,8 +3,8 @@
 //! With `patches` what a kernel sees of the frames (`[rows, depth]`, a row for each place of each
 //! frame), `grid` the numbers at the places (`[rows, n]`) and `taps` the weights (`[n, depth]`):
 //!
-//! - [`Passes::look`]: `grid = patches · tapsᵀ`, a convolution;
-//! - [`Passes::paint`]: `patches = grid · taps`, added up to frames, a transposed convolution;
+//! - [`Passes::convolve`]: `grid = patches · tapsᵀ`, a convolution;
+//! - [`Passes::transpose`]: `patches = grid · taps`, added up to frames, a transposed convolution;
 //! - `taps = gridᵀ · patches`, the gradient of the weights of both ([`backward`](super::backward)).
 //!
 //! The work is split by frames, in pieces that depend on the shapes only.
@@ -29,7 +29,7 @@ const PATCHES: usize = 160 << 10;
 
 /// Parts of a batch whose gradients of the weights are summed up separately, at most. No more
 /// threads than that share a layer.
-pub(super) const SHARES: usize = 16;
+const SHARES: usize = 16;
 
 /// With no more rows than this, splitting by frames leaves products too small: the whole batch is
 /// one.
@@ -37,14 +37,14 @@ const FEW_ROWS: usize = 512;
 
 /// Memory of a thread: fresh memory would cost as much as the arithmetic.
 #[derive(Default)]
-pub(super) struct Room {
+pub(super) struct Scratch {
     pub(super) patches: Vec<f32>,
     /// The gradient of what an activation was given.
     pub(super) gradient: Vec<f32>,
 }
 
 thread_local! {
-    pub(super) static ROOM: RefCell<Room> = RefCell::default();
+    pub(super) static SCRATCH: RefCell<Scratch> = RefCell::default();
 }
 
 /// Frames of `geometry`, how many numbers there are at a place, and what happens to the output.
@@ -69,11 +69,16 @@ impl Passes {
 
     /// Frames at once.
     pub(super) fn piece(&self) -> usize {
-        let patches = self.geometry.places() * self.geometry.depth();
-        (PATCHES / patches.max(1)).clamp(1, self.share())
+        self.at_once(self.share())
     }
 
-    pub(super) fn is_whole(&self) -> bool {
+    /// Frames whose patches fit the cache, at least 1 and at most `most`.
+    pub(super) fn at_once(&self, most: usize) -> usize {
+        (PATCHES / (self.geometry.places() * self.geometry.depth())).clamp(1, most.max(1))
+    }
+
+    /// Whether the whole batch is one product.
+    pub(super) fn is_one_product(&self) -> bool {
         self.rows() <= FEW_ROWS
     }
 
@@ -93,15 +98,15 @@ impl Passes {
 
     /// The patches of some frames.
     #[inline(always)]
-    pub(super) fn gather<'a>(&self, frames: &[f32], room: &'a mut Vec<f32>) -> Matrix<'a> {
+    pub(super) fn gather<'a>(&self, frames: &[f32], scratch: &'a mut Vec<f32>) -> Matrix<'a> {
         let (places, depth) = (self.geometry.places(), self.geometry.depth());
         let each = frames.chunks_exact(self.geometry.width());
         let rows = each.len() * places;
-        room.resize(rows * depth, 0.0);
-        each.zip(room.chunks_exact_mut(places * depth)).for_each(|(frame, patches)| {
+        scratch.resize(rows * depth, 0.0);
+        each.zip(scratch.chunks_exact_mut(places * depth)).for_each(|(frame, patches)| {
             self.geometry.gather(frame, PatchOrder::ChannelLast, patches);
         });
-        Matrix::new(room, [rows, depth])
+        Matrix::new(scratch, [rows, depth])
     }
 
     /// Some frames by their patches, `grid · taps`, and what they have already.
@@ -110,26 +115,31 @@ impl Passes {
         &self,
         grid: Matrix<'_>,
         taps: Matrix<'_>,
-        room: &mut Vec<f32>,
+        scratch: &mut Vec<f32>,
         frames: &mut [f32],
     ) {
         let (places, depth) = (self.geometry.places(), self.geometry.depth());
-        room.resize(grid.shape()[0] * depth, 0.0);
-        multiply(grid, taps, room, Store::Set);
+        scratch.resize(grid.shape()[0] * depth, 0.0);
+        multiply(grid, taps, scratch, Store::Set);
         let each = frames.chunks_exact_mut(self.geometry.width());
-        each.zip(room.chunks_exact(places * depth)).for_each(|(frame, patches)| {
+        each.zip(scratch.chunks_exact(places * depth)).for_each(|(frame, patches)| {
             self.geometry.scatter(patches, PatchOrder::ChannelLast, frame);
         });
     }
 
     /// `[batch, places, n]` from frames, weights `[n, channel, kernel height, kernel width]` and
     /// bias `[n]`.
-    pub(crate) fn look(&self, frames: &[f32], weight: &[f32], bias: Option<&[f32]>) -> Vec<f32> {
+    pub(crate) fn convolve(
+        &self,
+        frames: &[f32],
+        weight: &[f32],
+        bias: Option<&[f32]>,
+    ) -> Vec<f32> {
         let n = self.n;
         let mut grid = vec![0.0; self.rows() * n];
-        if self.is_whole() {
+        if self.is_one_product() {
             let patches = self.gather_all(frames);
-            self.look_whole(&patches, weight, &mut grid);
+            self.convolve_as_one(&patches, weight, &mut grid);
             let bias = bias.map(repeated);
             grid.par_chunks_mut(self.geometry.places() * n).for_each(|grid| {
                 vectorized(|| {
@@ -144,14 +154,14 @@ impl Passes {
         let pieces = grid.par_chunks_mut(piece * self.geometry.places() * n);
         let bias = bias.map(repeated);
         pieces.zip(frames.par_chunks(piece * self.geometry.width())).for_each(|(grid, frames)| {
-            self.look_at(frames, &taps, bias.as_deref(), grid);
+            self.convolve_some(frames, &taps, bias.as_deref(), grid);
         });
         grid
     }
 
     /// Some frames, on the calling thread: `taps` are `[depth, n]`, `bias` is [`repeated`]. The
     /// result for a frame has the same bits whatever the others are.
-    pub(crate) fn look_at(
+    pub(crate) fn convolve_some(
         &self,
         frames: &[f32],
         taps: &[f32],
@@ -159,9 +169,9 @@ impl Passes {
         grid: &mut [f32],
     ) {
         let taps = Matrix::new(taps, [self.geometry.depth(), self.n]);
-        ROOM.with_borrow_mut(|room| {
+        SCRATCH.with_borrow_mut(|scratch| {
             vectorized(|| {
-                let patches = self.gather(frames, &mut room.patches);
+                let patches = self.gather(frames, &mut scratch.patches);
                 multiply(patches, taps, grid, Store::Set);
                 add_bias(bias, grid);
                 activate(self.activation, grid);
@@ -169,7 +179,7 @@ impl Passes {
         });
     }
 
-    pub(super) fn look_whole(&self, patches: &[f32], weight: &[f32], grid: &mut [f32]) {
+    pub(super) fn convolve_as_one(&self, patches: &[f32], weight: &[f32], grid: &mut [f32]) {
         let (depth, n) = (self.geometry.depth(), self.n);
         let patches = Matrix::new(patches, [self.rows(), depth]);
         if self.order() == PatchOrder::ChannelFirst {
@@ -183,14 +193,14 @@ impl Passes {
 
     /// Frames from `[batch, places, n]`, weights `[n, channel, kernel height, kernel width]` and
     /// bias `[channel]`.
-    pub(crate) fn paint(&self, grid: &[f32], weight: &[f32], bias: Option<&[f32]>) -> Vec<f32> {
+    pub(crate) fn transpose(&self, grid: &[f32], weight: &[f32], bias: Option<&[f32]>) -> Vec<f32> {
         let (geometry, n) = (&self.geometry, self.n);
         let (places, width) = (geometry.places(), geometry.width());
         let mut frames = vec![0.0; self.batch * width];
         let bias = bias.map(repeated);
         let bias = bias.as_deref();
-        if self.is_whole() {
-            self.paint_whole(grid, weight, bias, &mut frames);
+        if self.is_one_product() {
+            self.transpose_as_one(grid, weight, bias, &mut frames);
             return frames;
         }
         let taps = pack(weight, geometry);
@@ -199,12 +209,12 @@ impl Passes {
         let pieces = frames.par_chunks_mut(piece * width);
         pieces.zip(grid.par_chunks(piece * places * n)).for_each(|(frames, grid)| {
             let grid = Matrix::new(grid, [grid.len() / n, n]);
-            ROOM.with_borrow_mut(|room| {
+            SCRATCH.with_borrow_mut(|scratch| {
                 vectorized(|| {
                     if bias.is_some() {
                         set_bias(bias, frames);
                     }
-                    self.scatter(grid, taps, &mut room.patches, frames);
+                    self.scatter(grid, taps, &mut scratch.patches, frames);
                     activate(self.activation, frames);
                 });
             });
@@ -212,7 +222,13 @@ impl Passes {
         frames
     }
 
-    fn paint_whole(&self, grid: &[f32], weight: &[f32], bias: Option<&[f32]>, frames: &mut [f32]) {
+    fn transpose_as_one(
+        &self,
+        grid: &[f32],
+        weight: &[f32],
+        bias: Option<&[f32]>,
+        frames: &mut [f32],
+    ) {
         let (geometry, n) = (&self.geometry, self.n);
         let (depth, order) = (geometry.depth(), self.order());
         let grid = Matrix::new(grid, [self.rows(), n]);

@@ -46,21 +46,21 @@ pub(crate) fn activate(activation: Activation, values: &mut [f32]) {
     }
 }
 
-/// The gradient of what the activation was given, from that of the `output`: in `room`, or as it
+/// The gradient of what the activation was given, from that of the `output`: in `scratch`, or as it
 /// is.
 #[inline(always)]
 pub(crate) fn before<'a>(
     activation: Activation,
     output: &[f32],
     gradient: &'a [f32],
-    room: &'a mut Vec<f32>,
+    scratch: &'a mut Vec<f32>,
 ) -> &'a [f32] {
     match activation {
         Activation::None => gradient,
         Activation::Relu => {
-            room.resize(gradient.len(), 0.0);
-            pass(output, gradient, room);
-            room
+            scratch.resize(gradient.len(), 0.0);
+            pass(output, gradient, scratch);
+            scratch
         }
     }
 }

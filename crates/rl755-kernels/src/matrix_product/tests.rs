@@ -24,6 +24,8 @@ fn products_are_those_of_the_definition() {
         [4, 0, 3],
         [200, 130, 90],
         [33, 130, 900],
+        [257, 700, 3],
+        [3, 700, 257],
     ];
     for [rows, depth, columns] in shapes {
         for (turned_left, turned_right, store) in [
@@ -56,34 +58,62 @@ fn products_are_those_of_the_definition() {
     }
 }
 
+/// Depths and numbers of columns (or rows) of products that are cut.
+const CUT: [(usize, usize); 9] = [
+    (48, 32),
+    (512, 64),
+    (1024, 128),
+    (2048, 256),
+    (1024, 64),
+    (3, 5),
+    (514, 2),
+    (700, 1),
+    (300, 9),
+];
+
 #[test]
-fn a_row_does_not_depend_on_the_other_rows() {
-    let shapes = [
-        (48, 32),
-        (512, 64),
-        (1024, 128),
-        (2048, 256),
-        (1024, 64),
-        (3, 5),
-        (514, 2),
-        (700, 1),
-        (300, 9),
-    ];
-    for (depth, columns) in shapes {
+fn rows_and_columns_do_not_depend_on_the_others() {
+    for ((depth, across), store) in
+        CUT.into_iter().flat_map(|cut| [(cut, Store::Set), (cut, Store::Add)])
+    {
+        let (long, other) = (random(300 * depth, 3), random(depth * across, 4));
+        let before = random(300 * across, 5);
         for turned in [false, true] {
-            let (left, right) = (random(300 * depth, 3), random(depth * columns, 4));
-            let right = view(&right, [depth, columns], turned);
-            let left = Matrix::new(&left, [300, depth]);
-            let mut all = vec![0.0; 300 * columns];
-            multiply(left, right, &mut all, Store::Set);
-            for rows in [1, 2, 3, 7, 16, 63, 64, 65, 129, 299] {
-                for first in [0, 300 - rows] {
-                    let mut some = vec![0.0; rows * columns];
-                    multiply(left.rows(first..first + rows), right, &mut some, Store::Set);
-                    let expected = &all[first * columns..(first + rows) * columns];
-                    assert!(some == expected, "{rows} rows from {first}, {depth}x{columns}");
+            // Many rows, times a few columns.
+            let (left, right) =
+                (Matrix::new(&long, [300, depth]), view(&other, [depth, across], turned));
+            let mut all = before.clone();
+            multiply(left, right, &mut all, store);
+            // A few rows, times many columns.
+            let (top, wide) = (right.transposed(), left.transposed());
+            let mut all_columns = vec![0.0; 300 * across];
+            turn(&before, across, &mut all_columns);
+            multiply(top, wide, &mut all_columns, store);
+            for count in [1, 2, 3, 7, 16, 63, 64, 65, 129, 299] {
+                for range in [0..count, 300 - count..300] {
+                    let mut some = before[range.start * across..range.end * across].to_vec();
+                    multiply(left.rows(range.clone()), right, &mut some, store);
+                    let expected = &all[range.start * across..range.end * across];
+                    let what = format!("{range:?}, {depth}x{across}, {store:?}");
+                    assert!(some == expected, "rows {what}");
+                    let cut = |rows: &[f32]| -> Vec<f32> {
+                        rows.chunks(300).flat_map(|row| row[range.clone()].to_vec()).collect()
+                    };
+                    let mut turned_before = vec![0.0; 300 * across];
+                    turn(&before, across, &mut turned_before);
+                    let mut some = cut(&turned_before);
+                    multiply(top, wide.columns(range.clone()), &mut some, store);
+                    assert!(some == cut(&all_columns), "columns {what}");
                 }
             }
         }
+    }
+}
+
+/// The transpose of rows of `width` numbers.
+fn turn(rows: &[f32], width: usize, turned: &mut [f32]) {
+    let height = rows.len() / width;
+    for (at, value) in rows.iter().enumerate() {
+        turned[(at % width) * height + at / width] = *value;
     }
 }

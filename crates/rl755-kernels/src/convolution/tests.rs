@@ -1,28 +1,10 @@
-//! Both layers and their gradients against loops in 64 bits and against burn's own.
+//! Both layers and their gradients, by our kernels and by burn's operations, against loops in 64
+//! bits.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
+use burn::tensor::{Device, Tensor, TensorData};
 
-use burn::tensor::{
-    Device, Tensor, TensorData,
-    activation::relu,
-    module,
-    ops::{ConvOptions as BurnOptions, ConvTransposeOptions},
-};
-use rl755_kernels::{Activation, ConvOptions, PackedConvolution, conv_transpose2d, conv2d};
-
-/// `count` numbers in -1..1 that look random.
-fn random(count: usize, seed: u64) -> Vec<f32> {
-    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) + 1;
-    (0..count)
-        .map(|_| {
-            // Xorshift (Marsaglia 2003).
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            (state >> 40) as f32 / (1 << 23) as f32 - 1.0
-        })
-        .collect()
-}
+use super::*;
+use crate::{Operation, View, reference::close, testing::random};
 
 /// A layer and what it is given.
 #[derive(Clone, Copy, Debug)]
@@ -47,7 +29,7 @@ const fn case(
     Case { batch, size: [height, width], from, to, kernel, options }
 }
 
-const CASES: [Case; 12] = [
+const CASES: [Case; 13] = [
     case([2, 7, 9], [3, 5], [4, 4], [2, 2], [0, 0], Activation::Relu),
     // Rows and columns that no kernel sees.
     case([3, 10, 8], [4, 6], [3, 3], [2, 3], [0, 0], Activation::None),
@@ -59,9 +41,11 @@ const CASES: [Case; 12] = [
     case([2, 2, 3], [2, 3], [5, 6], [2, 1], [2, 2], Activation::None),
     // One number.
     case([1, 1, 1], [1, 1], [1, 1], [1, 1], [0, 0], Activation::None),
-    // Fewer rows than channels.
-    case([5, 4, 4], [6, 120], [4, 4], [2, 2], [0, 0], Activation::Relu),
-    case([3, 1, 1], [90, 10], [5, 5], [2, 2], [0, 0], Activation::Relu),
+    // Fewer rows than channels, and large enough for several threads.
+    case([20, 4, 4], [6, 120], [4, 4], [2, 2], [0, 0], Activation::Relu),
+    case([8, 1, 1], [90, 10], [5, 5], [2, 2], [0, 0], Activation::Relu),
+    // No frames.
+    case([0, 5, 6], [2, 3], [3, 2], [1, 2], [0, 0], Activation::Relu),
     // In several pieces.
     case([37, 14, 13], [5, 8], [4, 4], [2, 2], [0, 0], Activation::Relu),
     // In several pieces for each sum.
@@ -86,27 +70,11 @@ impl Layer {
         }
     }
 
-    fn ours(self, x: Tensor<4>, w: Tensor<4>, b: Option<Tensor<1>>, o: ConvOptions) -> Tensor<4> {
+    fn of(self, x: Tensor<4>, w: Tensor<4>, b: Option<Tensor<1>>, o: ConvOptions) -> Tensor<4> {
         match self {
             Self::Convolution => conv2d(x, w, b, o),
             Self::Transposed => conv_transpose2d(x, w, b, o),
         }
-    }
-
-    fn burns(self, x: Tensor<4>, w: Tensor<4>, b: Option<Tensor<1>>, o: ConvOptions) -> Tensor<4> {
-        let x = x.permute([0, 3, 1, 2]);
-        let y = match self {
-            Self::Convolution => {
-                let options = BurnOptions::new(o.stride, o.padding, [1; 2], 1);
-                module::conv2d(x, w, b, options)
-            }
-            Self::Transposed => {
-                let options = ConvTransposeOptions::new(o.stride, o.padding, [0; 2], [1; 2], 1);
-                module::conv_transpose2d(x, w, b, options)
-            }
-        };
-        let y = if o.activation == Activation::Relu { relu(y) } else { y };
-        y.permute([0, 2, 3, 1])
     }
 
     /// Height and width of the output, by the definition.
@@ -185,25 +153,22 @@ fn reference(layer: Layer, case: &Case, x: &[f32], w: &[f32], b: &[f32], probe: 
     [output, dx, dw, db]
 }
 
-type Function = fn(Layer, Tensor<4>, Tensor<4>, Option<Tensor<1>>, ConvOptions) -> Tensor<4>;
-
-/// By a function on tensors.
+/// By the function on tensors, on a device with gradients.
 fn by_tensors(
-    function: Function,
+    device: &Device,
     layer: Layer,
     case: &Case,
     [x, w, b, probe]: [&[f32]; 4],
 ) -> [Vec<f32>; 4] {
-    let device = Device::flex().autodiff();
     let [height, width] = layer.output(case);
     let tensor = |values: &[f32], shape: [usize; 4]| {
-        Tensor::<4>::from_data(TensorData::new(values.to_vec(), shape), &device)
+        Tensor::<4>::from_data(TensorData::new(values.to_vec(), shape), device)
     };
     let x = tensor(x, [case.batch, case.size[0], case.size[1], case.from]).require_grad();
     let w = tensor(w, layer.weight_shape(case)).require_grad();
-    let b = Tensor::<1>::from_data(TensorData::new(b.to_vec(), [case.to]), &device).require_grad();
+    let b = Tensor::<1>::from_data(TensorData::new(b.to_vec(), [case.to]), device).require_grad();
     let probe = tensor(probe, [case.batch, height, width, case.to]);
-    let y = function(layer, x.clone(), w.clone(), Some(b.clone()), case.options);
+    let y = layer.of(x.clone(), w.clone(), Some(b.clone()), case.options);
     assert_eq!(y.dims(), [case.batch, height, width, case.to]);
     let gradients = (y.clone() * probe).sum().backward();
     let values = |data: TensorData| data.try_into_vec::<f32>().unwrap();
@@ -226,16 +191,13 @@ fn inputs(layer: Layer, case: &Case) -> [Vec<f32>; 4] {
     ]
 }
 
-fn check(found: &[Vec<f32>; 4], expected: &Results, what: &str) {
-    for ((found, expected), name) in found.iter().zip(expected).zip(["output", "dx", "dw", "db"]) {
-        assert_eq!(found.len(), expected.len(), "{what}, {name}");
-        let size = (expected.iter().map(|v| v * v).sum::<f64>() / expected.len() as f64).sqrt();
-        for (found, expected) in found.iter().zip(expected) {
-            let error = (f64::from(*found) - expected).abs();
-            let limit = 1e-4 * expected.abs().max(0.1 * size);
-            assert!(error <= limit, "{what}, {name}: {found} for {expected}");
-        }
-    }
+/// Where our kernels run, and where burn's operations do.
+fn devices() -> [Device; 2] {
+    let ours = Device::flex().autodiff();
+    let burns = Device::flex().autodiff().gradient_checkpointing();
+    let runs = |device: &Device| runs_here(&Tensor::<1>::zeros([1], device));
+    assert!(runs(&ours) && !runs(&burns));
+    [ours, burns]
 }
 
 #[test]
@@ -244,8 +206,69 @@ fn values_and_gradients_are_those_of_the_definition() {
         for layer in Layer::BOTH.into_iter().filter(|layer| fits(*layer, &case)) {
             let [x, w, b, probe] = inputs(layer, &case);
             let expected = reference(layer, &case, &x, &w, &b, &probe);
-            let found = by_tensors(Layer::ours, layer, &case, [&x, &w, &b, &probe]);
-            check(&found, &expected, &format!("{layer:?} {case:?}"));
+            for device in devices() {
+                let found = by_tensors(&device, layer, &case, [&x, &w, &b, &probe]);
+                let names = ["output", "dx", "dw", "db"];
+                for ((found, expected), name) in found.iter().zip(&expected).zip(names) {
+                    close(&format!("{layer:?} {case:?} {device:?}, {name}"), found, expected);
+                }
+            }
+        }
+    }
+}
+
+/// Every choice of gradients gives those that all together give.
+#[test]
+fn gradients_that_nobody_wants_change_nothing() {
+    for case in CASES {
+        for layer in Layer::BOTH.into_iter().filter(|layer| fits(*layer, &case)) {
+            let [x, w, b, probe] = inputs(layer, &case);
+            let [height, width] = layer.output(&case);
+            let frames =
+                |[height, width]: [usize; 2], channels| [case.batch, height, width, channels];
+            let shapes = [frames(case.size, case.from), layer.weight_shape(&case)];
+            let large = if layer == Layer::Convolution {
+                [case.size[0], case.size[1], case.from]
+            } else {
+                [height, width, case.to]
+            };
+            let small = if layer == Layer::Convolution { [height, width] } else { case.size };
+            let operation = operations::Layer {
+                kind: if layer == Layer::Convolution {
+                    Kind::Convolution
+                } else {
+                    Kind::Transposed
+                },
+                geometry: Geometry {
+                    frame: large,
+                    grid: small,
+                    kernel: case.kernel,
+                    stride: case.options.stride,
+                    padding: case.options.padding,
+                },
+                has_bias: true,
+                activation: case.options.activation,
+            };
+            let bias_shape = [case.to];
+            let views = [
+                View { shape: &shapes[0], values: &x },
+                View { shape: &shapes[1], values: &w },
+                View { shape: &bias_shape, values: &b },
+            ];
+            let (shape, output, ()) = operation.forward(views);
+            let output = if operation.uses_output() { &output[..] } else { &[] };
+            let gradients = |wanted| {
+                let of = |values| View { shape: &shape, values };
+                operation.backward(views, of(output), &(), of(&probe), wanted)
+            };
+            let all = gradients([true; 3]);
+            for choice in 0..8 {
+                let wanted = [0, 1, 2].map(|i| choice >> i & 1 == 1);
+                let some = gradients(wanted);
+                for ((some, all), wanted) in some.into_iter().zip(&all).zip(wanted) {
+                    assert!(some == all.clone().filter(|_| wanted), "{layer:?} {case:?}");
+                }
+            }
         }
     }
 }
@@ -263,19 +286,6 @@ fn fits(layer: Layer, case: &Case) -> bool {
 }
 
 #[test]
-fn values_and_gradients_are_those_of_burn() {
-    for case in CASES {
-        for layer in Layer::BOTH.into_iter().filter(|layer| fits(*layer, &case)) {
-            let [x, w, b, probe] = inputs(layer, &case);
-            let expected = by_tensors(Layer::burns, layer, &case, [&x, &w, &b, &probe])
-                .map(|values| values.into_iter().map(f64::from).collect());
-            let found = by_tensors(Layer::ours, layer, &case, [&x, &w, &b, &probe]);
-            check(&found, &expected, &format!("{layer:?} {case:?}"));
-        }
-    }
-}
-
-#[test]
 fn threads_do_not_matter() {
     for case in CASES {
         for layer in Layer::BOTH.into_iter().filter(|layer| fits(*layer, &case)) {
@@ -283,7 +293,7 @@ fn threads_do_not_matter() {
             let [one, three] = [1, 3].map(|threads| {
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
                 pool.install(|| {
-                    by_tensors(Layer::ours, layer, &case, given.each_ref().map(Vec::as_slice))
+                    by_tensors(&devices()[0], layer, &case, given.each_ref().map(Vec::as_slice))
                 })
             });
             assert!(one == three, "{layer:?} {case:?}");
@@ -330,9 +340,17 @@ fn a_layer_without_bias_has_none() {
         let x = Tensor::<4>::from_data(x, &device);
         let w = Tensor::<4>::from_data(TensorData::new(w, layer.weight_shape(&case)), &device);
         let zeros = Tensor::zeros([case.to], &device);
-        let expected = layer.ours(x.clone(), w.clone(), Some(zeros), case.options).into_data();
-        assert_eq!(layer.ours(x, w, None, case.options).into_data(), expected);
+        let expected = layer.of(x.clone(), w.clone(), Some(zeros), case.options).into_data();
+        assert_eq!(layer.of(x, w, None, case.options).into_data(), expected);
     }
+}
+
+#[test]
+#[should_panic(expected = "frames of [0, 2, 1]")]
+fn frames_without_rows_are_refused() {
+    let x = Tensor::<4>::zeros([1, 0, 2, 1], &Device::flex());
+    let options = ConvOptions { padding: [1, 1], ..ConvOptions::default() };
+    conv2d(x, Tensor::ones([1, 1, 1, 1], &Device::flex()), None, options);
 }
 
 #[test]
