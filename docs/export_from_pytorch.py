@@ -57,7 +57,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("weights", help="a state dictionary, .pt or .safetensors")
     parser.add_argument("out", help="the safetensors file to write")
-    parser.add_argument("--model", required=True, help="vae-64, vae-96, mdn-rnn, lstm or transformer")
+    parser.add_argument("--model", required=True, help="an encoder, mdn-rnn, lstm or transformer")
     parser.add_argument("--rename", action="append", default=[], metavar="OLD=NEW")
     arguments = parser.parse_args()
     if arguments.weights.endswith(".safetensors"):

@@ -58,6 +58,90 @@ class Vae(nn.Module):
         return {"mean": self.encode(inputs["observations"])[0]}
 
 
+class Frames(nn.Module):
+    """vae, autoencoder and simclr: frames of any size. `convs` and `deconvs` are (from, to, kernel, stride) each, `heads`
+    linear layers on features that are flattened with the channel last, `expanded` the height, width and channels that the
+    decoder begins with. simclr has `hidden` and `projection` for training beside."""
+
+    def __init__(self, convs, deconvs, features, heads, expanded=None, projections=(), spread="log_variance"):
+        super().__init__()
+        self.encoder, self.decoder, self.expanded, self.spread_is = nn.Module(), None, expanded, spread
+        self.encoder.convs = nn.ModuleList(nn.Conv2d(*conv) for conv in convs)
+        for name, width in heads:
+            self.add_module(name, nn.Linear(features, width))
+        for name, shape in projections:
+            self.add_module(name, nn.Linear(*shape))
+        if deconvs:
+            self.decoder = nn.Module()
+            self.decoder.expand = nn.Linear(heads[0][1], features)
+            self.decoder.deconvs = nn.ModuleList(nn.ConvTranspose2d(*deconv) for deconv in deconvs)
+
+    def encode(self, frames):
+        """Mean and, of vae, standard deviation of the latents of frames [batch, height, width, channel] in 0..1."""
+        x = frames.permute(0, 3, 1, 2)
+        for conv in self.encoder.convs:
+            x = torch.relu(conv(x))
+        features = x.permute(0, 2, 3, 1).flatten(1)
+        if not hasattr(self, "spread"):
+            return self.latent(features), None
+        spread = self.spread(features)
+        deviation = (0.5 * spread).exp() if self.spread_is == "log_variance" else nn.functional.softplus(spread)
+        return self.mean(features), deviation
+
+    def reconstruct(self, latents):
+        x = torch.relu(self.decoder.expand(latents)).unflatten(1, self.expanded).permute(0, 3, 1, 2)
+        for deconv in self.decoder.deconvs[:-1]:
+            x = torch.relu(deconv(x))
+        return torch.sigmoid(self.decoder.deconvs[-1](x)).permute(0, 2, 3, 1)
+
+    def reference(self, inputs):
+        return {"mean": self.encode(inputs["observations"])[0]}
+
+
+class Mlp(nn.Module):
+    """mlp. `widths` are those of the observation and the hidden layers; `center` and `scale` are not trained."""
+
+    def __init__(self, widths, latent, variational, normalize, spread="log_variance"):
+        super().__init__()
+        back = [latent, *reversed(widths[1:])]
+        self.encoder = nn.ModuleList(nn.Linear(*pair) for pair in zip(widths, widths[1:]))
+        self.mean, self.spread = nn.Linear(widths[-1], latent), None
+        if variational:
+            self.spread = nn.Linear(widths[-1], latent)
+        self.decoder = nn.ModuleList(nn.Linear(*pair) for pair in zip(back, back[1:]))
+        self.output = nn.Linear(back[-1], widths[0])
+        self.center, self.scale = nn.Parameter(torch.zeros(widths[0])), nn.Parameter(torch.ones(widths[0]))
+        self.normalize_by, self.spread_is = normalize, spread
+
+    def normalize(self, x):
+        if self.normalize_by == "standardize":
+            return ((x - self.center) / self.scale).clamp(-10, 10)
+        return x.sign() * x.abs().log1p() if self.normalize_by == "symlog" else x
+
+    def encode(self, observations):
+        """Mean and, of a variational one, standard deviation of the latents of observations [batch, width]."""
+        x = self.normalize(observations)
+        for layer in self.encoder:
+            x = torch.relu(layer(x))
+        if self.spread is None:
+            return self.mean(x), None
+        spread = self.spread(x)
+        deviation = (0.5 * spread).exp() if self.spread_is == "log_variance" else nn.functional.softplus(spread)
+        return self.mean(x), deviation
+
+    def reconstruct(self, latents):
+        x = latents
+        for layer in self.decoder:
+            x = torch.relu(layer(x))
+        x = self.output(x)
+        if self.normalize_by == "standardize":
+            return x * self.scale + self.center
+        return x.sign() * x.abs().expm1() if self.normalize_by == "symlog" else x
+
+    def reference(self, inputs):
+        return {"mean": self.encode(inputs["observations"])[0]}
+
+
 class Recurrent(nn.Module):
     """mdn-rnn, and lstm with `mixtures` 0. The head gives the next latent, or for each of its dimensions logits,
     means and logarithms of standard deviations. `outcome` has the heads `reward` and `done`, where there are any."""
@@ -145,6 +229,35 @@ def to_pytorch(model, ours):
     return {name: tensor.contiguous() for name, tensor in state.items()}
 
 
+def frames_module(settings, ours, space):
+    """A module of the layers that these tensors are of, for frames of `space`; strides are settings."""
+
+    def shapes(layers):
+        """The shapes of the weights of layers `LAYERS.0`, `LAYERS.1`, …"""
+        found = sum(name.startswith(f"{layers}.") and name.endswith(".weight") for name in ours)
+        return [tuple(ours[f"{layers}.{index}.weight"].shape) for index in range(found)]
+
+    convs, deconvs = shapes("encoder.convs"), shapes("decoder.deconvs")
+    strides = settings["strides"] * len(convs) if len(settings["strides"]) == 1 else settings["strides"][: len(convs)]
+    convs = [(a, b, (h, w), stride) for (b, a, h, w), stride in zip(convs, strides)]
+    deconvs = [(a, b, (h, w), stride) for (a, b, h, w), stride in zip(deconvs, reversed(strides))]
+    heads = [name for name in ("latent", "mean", "spread") if f"{name}.weight" in ours]
+    features, latent = ours[f"{heads[0]}.weight"].shape
+    size = [space["height"], space["width"]]
+    for _, _, kernel, stride in convs:
+        size = [(side - k) // stride + 1 for side, k in zip(size, kernel)]
+    projections = [(name, ours[f"{name}.weight"].shape) for name in ("hidden", "projection") if f"{name}.weight" in ours]
+    return Frames(
+        convs,
+        deconvs,
+        features,
+        [(name, latent) for name in heads],
+        (*size, convs[-1][1]),
+        projections,
+        settings.get("std_dev", "log_variance"),
+    )
+
+
 def plain_module(config, ours):
     """A module of the architecture that the checkpoint's config.json describes."""
     name, settings = config["model"], config["model_config"]
@@ -152,6 +265,13 @@ def plain_module(config, ours):
         convs = [ours[f"network.conv{index}.weight"].shape for index in range(1, 5)]
         size, latent = int(name.removeprefix("vae-")), ours["network.mean.weight"].shape[1]
         return Vae(size, latent, [shape[0] for shape in convs], convs[0][1])
+    if name in ("vae", "autoencoder", "simclr"):
+        return frames_module(settings, ours, config["input_space"])
+    if name == "mlp":
+        hidden = [ours[f"encoder.{index}.weight"].shape[1] for index in range(len(settings["hidden"]))]
+        widths, variational = [len(ours["center"]), *hidden], "spread.weight" in ours
+        latent = ours["mean.weight"].shape[1]
+        return Mlp(widths, latent, variational, settings["normalize"], settings["std_dev"])
     if name in ("mdn-rnn", "lstm"):
         sizes, mixtures = config["sizes"], settings.get("mixtures", 0)
         outcome = [head for head in ("reward", "done") if f"outcome.{head}.weight" in ours]

@@ -42,6 +42,19 @@ for size in (64, 96):
         save_file({name: tensor.numpy() for name, tensor in reference.items()}, file)
         check(model, file)
 
+for name in ("vae", "autoencoder"):
+    golden = ROOT / f"crates/rl755-encoder/tests/golden/{name}.safetensors"
+    settings = {"strides": [2], "std_dev": "log_variance"}
+    space = {"height": 21, "width": 28}
+    model = there_and_back({"model": name, "model_config": settings, "input_space": space}, golden)
+    values = load_file(golden)
+    frames = numbers(2 * 21 * 28 * 3).view(2, 21, 28, 3).float() / 255
+    with torch.no_grad():
+        mean, _ = model.encode(frames)
+        painted = model.reconstruct(mean).flatten()[::41]
+    torch.testing.assert_close(mean, values["value/mean"], rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(painted, values["value/reconstruction"].flatten(), rtol=1e-4, atol=1e-4)
+
 for name, settings in (
     ("mdn-rnn", {"hidden_size": 16, "mixtures": 3}),
     ("transformer", {"layers": 2, "heads": 2, "feed_forward_size": 24}),

@@ -6,14 +6,15 @@
 
 use std::cell::RefCell;
 
-use burn::{
-    nn::{Linear, conv::Conv2d},
-    tensor::Tensor,
-};
-use rl755_kernels::{Activation, Matrix, PackedConvolution, Store, multiply};
+use burn::nn::{Linear, conv::Conv2d};
+use rl755_kernels::{Activation, PackedConvolution};
 use serde::{Deserialize, Serialize};
 
-use crate::{CpuEncoder, layers::options};
+use crate::{
+    CpuEncoder,
+    frozen_linear::{FrozenLinear, split, values},
+    layers::options,
+};
 
 /// How a network gives the standard deviation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,10 +47,8 @@ fn packed(frame: [usize; 3], layer: &Conv2d) -> PackedConvolution {
 /// A convolutional encoder: convolutions with ReLU, then a linear layer.
 pub(crate) struct FrozenConvEncoder {
     layers: Vec<PackedConvolution>,
-    /// Means, then raw spreads if there are any: `[features, latent]` or `[features, 2 · latent]`.
-    head: Vec<f32>,
-    /// As many as `head` has columns.
-    head_bias: Vec<f32>,
+    /// Means, then raw spreads if there are any.
+    head: FrozenLinear,
     latent: usize,
     /// `None` for deterministic encoders.
     spread: Option<Spread>,
@@ -68,11 +67,11 @@ impl FrozenConvEncoder {
             Self::channels_last([size, size, channels], convs, &[mean, raw_spread], Some(spread));
         let [height, width, from] = frozen.layers[frozen.layers.len() - 1].output();
         // burn flattens [from, y, x]; here the channel comes last.
-        let (head, columns) = (std::mem::take(&mut frozen.head), frozen.head_bias.len());
+        let (head, columns) = (std::mem::take(&mut frozen.head.weight), frozen.head.outputs());
         for place in 0..height * width {
             for channel in 0..from {
                 let row = channel * height * width + place;
-                frozen.head.extend(&head[row * columns..][..columns]);
+                frozen.head.weight.extend(&head[row * columns..][..columns]);
             }
         }
         frozen
@@ -94,9 +93,7 @@ impl FrozenConvEncoder {
         });
         let layers: Vec<PackedConvolution> = layers.collect();
         let latent = heads[0].weight.dims()[1];
-        let head = values(Tensor::cat(heads.iter().map(|h| h.weight.val()).collect(), 1));
-        let head_bias = heads.iter().flat_map(|head| bias(head.bias.as_ref(), latent)).collect();
-        Self { layers, head, head_bias, latent, spread }
+        Self { layers, head: FrozenLinear::beside(heads), latent, spread }
     }
 }
 
@@ -119,36 +116,12 @@ impl CpuEncoder for FrozenConvEncoder {
                 layer.forward(first.take().unwrap_or(input), output);
                 std::mem::swap(input, output);
             }
-            let columns = self.head_bias.len();
-            let features = self.head.len() / columns;
-            let rows = input.len() / features;
-            output.resize(rows * columns, 0.0);
-            let head = Matrix::new(&self.head, [features, columns]);
-            multiply(Matrix::new(input, [rows, features]), head, output, Store::Set);
-            for row in output.chunks_exact_mut(columns) {
-                row.iter_mut().zip(&self.head_bias).for_each(|(value, bias)| *value += bias);
-            }
-            for (to, row) in mean.chunks_exact_mut(self.latent).zip(output.chunks_exact(columns)) {
-                to.copy_from_slice(&row[..self.latent]);
-            }
-            let (Some(std_dev), Some(spread)) = (std_dev, self.spread) else { return };
-            for (to, row) in std_dev.chunks_exact_mut(self.latent).zip(output.chunks_exact(columns))
-            {
-                let raw = &row[self.latent..];
-                to.iter_mut().zip(raw).for_each(|(to, &raw)| *to = spread.std_dev(raw));
-            }
+            self.head.forward(input, output);
+            split(output, self.latent, self.spread, mean, std_dev);
         });
     }
 
     fn is_stochastic(&self) -> bool {
         self.spread.is_some()
     }
-}
-
-pub(crate) fn values<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
-    tensor.into_data().convert::<f32>().try_into_vec::<f32>().expect("converted to f32 just now")
-}
-
-pub(crate) fn bias(bias: Option<&burn::module::Param<Tensor<1>>>, width: usize) -> Vec<f32> {
-    bias.map_or_else(|| vec![0.0; width], |bias| values(bias.val()))
 }

@@ -27,6 +27,7 @@ mod error;
 mod frame_vae;
 mod frames;
 mod frozen_conv;
+mod frozen_linear;
 mod frozen_mlp;
 mod identity;
 mod input_form;

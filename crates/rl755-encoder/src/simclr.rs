@@ -14,7 +14,7 @@ use crate::{
     augmentation::DRAWS,
     conv_settings::{MOST, wrong},
     conv_stack::{ConvDecoder, ConvEncoder},
-    frozen_conv::values,
+    frozen_linear::values,
     nt_xent::nt_xent,
     variational::squared_error,
 };

@@ -9,7 +9,7 @@ use rl755_env::{ObservationBuffer, ObservationRef, Space};
 
 use crate::{
     CpuEncoder, EncoderError, EncoderModel, ObservationEncoder, Representation,
-    input_form::InputForm,
+    frozen_linear::values, input_form::InputForm,
 };
 
 /// Frames that one thread encodes together, on the CPU.
@@ -199,11 +199,7 @@ fn is_flex(device: &Device) -> bool {
 /// The first `count` rows of `tensor`, one after another.
 pub(crate) fn values_of(tensor: Tensor<2>, count: usize) -> Vec<f32> {
     let width = tensor.dims()[1];
-    let mut values: Vec<f32> = tensor
-        .into_data()
-        .convert::<f32>()
-        .try_into_vec::<f32>()
-        .expect("converted to f32 just now");
-    values.truncate(count * width);
+    let mut values = values(tensor);
+    values.truncate(count.saturating_mul(width));
     values
 }
