@@ -73,6 +73,9 @@ fn training_goes_on_with_the_same_bits_and_with_any_number_of_threads() {
         let run = pool.install(|| place.train(&config, &format!("run-{threads}")));
         assert!(weights(&run, 3) == weights(&whole, 3));
     }
+    // How long it trains does not change what is measured of the data.
+    let short = place.train(&place.config("mlp", 2), "short");
+    assert!(weights(&short, 1) == weights(&whole, 1));
     // What was measured of the data is in the checkpoint: it is not measured anew.
     let registry = EncoderRegistry::with_builtin();
     let parts = place.path("parts");
