@@ -9,40 +9,56 @@ use rl755_run::Random;
 
 use crate::{SequenceError, kernel::exp, model_config::check_size};
 
-/// Normal distributions in the mixture of each latent dimension; 0 for a single value.
+/// How a model predicts a latent dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Mixtures(pub(crate) usize);
+pub(crate) enum Prediction {
+    /// By a single value.
+    Value,
+    /// By a mixture of so many normal distributions.
+    Mixture(usize),
+}
 
-impl Mixtures {
-    /// Checks the number.
+impl Prediction {
+    /// What a setting of that many mixtures says: 0 is for a single value.
+    pub(crate) fn of(mixtures: usize) -> Self {
+        if mixtures == 0 { Self::Value } else { Self::Mixture(mixtures) }
+    }
+
+    /// Checks the number of normal distributions.
     pub(crate) fn check(self, model: &str) -> Result<(), SequenceError> {
-        if self.0 == 0 { Ok(()) } else { check_size(model, "mixtures", self.0) }
+        match self {
+            Self::Value => Ok(()),
+            Self::Mixture(mixtures) => check_size(model, "mixtures", mixtures),
+        }
     }
 
     /// Numbers that a model gives for `latent` dimensions: their values, or logits of the mixtures'
     /// weights, their means, and the logarithms of their standard deviations.
     pub(crate) fn outputs(self, latent: usize) -> usize {
-        if self.0 == 0 { latent } else { 3 * latent * self.0 }
+        match self {
+            Self::Value => latent,
+            Self::Mixture(mixtures) => 3 * latent * mixtures,
+        }
     }
 
     /// The mean squared error, or the negative log-likelihood in nats, averaged over latent
     /// dimensions, `[rows]`. `raw` is `[rows, outputs]`, `targets` is `[rows, latent]`.
     pub(crate) fn losses(self, raw: Tensor<2>, targets: Tensor<2>) -> Tensor<1> {
         let (raw, targets) = (full_precision(raw), full_precision(targets));
-        if self.0 > 0 {
-            return mixture_negative_log_likelihood(raw, targets);
+        match self {
+            // The mean of millions of numbers at once would depend on the threads.
+            Self::Value => (raw - targets).square().mean_dim(1).flatten(0, 1),
+            Self::Mixture(_) => mixture_negative_log_likelihood(raw, targets),
         }
-        // The mean of millions of numbers at once would depend on the threads.
-        (raw - targets).square().mean_dim(1).flatten(0, 1)
     }
 
     /// The loss of a prediction that repeats the last latent: the mean squared change, or the
     /// negative log-likelihood of a normal distribution around it with the best standard deviation
     /// for each dimension.
     pub(crate) fn baseline(self, squared_changes: &[f64]) -> f64 {
-        let loss = |variance: &f64| match self.0 {
-            0 => *variance,
-            _ => 0.5 * (std::f64::consts::TAU * std::f64::consts::E * variance).ln(),
+        let loss = |variance: &f64| match self {
+            Self::Value => *variance,
+            Self::Mixture(_) => 0.5 * (std::f64::consts::TAU * std::f64::consts::E * variance).ln(),
         };
         squared_changes.iter().map(loss).sum::<f64>() / squared_changes.len() as f64
     }
@@ -56,7 +72,7 @@ impl Mixtures {
         randoms: &mut [Random],
         mut latents: ArrayViewMut2<'_, f32>,
     ) {
-        if self.0 == 0 {
+        if self == Self::Value {
             latents.iter_mut().zip(raw).for_each(|(to, from)| *to = *from);
             return;
         }
@@ -74,7 +90,7 @@ impl Mixtures {
 /// 1 / temperature and variances times temperature, as World Models' code does. At 0 it is the
 /// mean of the heaviest mixture.
 ///
-/// `raw` is one row as [`Mixtures::outputs`] says. Takes the same numbers from `random`
+/// `raw` is one row as [`Prediction::outputs`] says. Takes the same numbers from `random`
 /// for each dimension at any temperature above 0, whatever comes out.
 fn sample(raw: &[f32], temperature: f64, random: &mut Random, latents: &mut [f32]) {
     let latent = latents.len();

@@ -3,7 +3,7 @@
 use crate::{
     infilling::unet::{Block, UNet},
     kernel::{Dense, LayerNorm, gelu_all},
-    transformer::{dense, norm},
+    layers::{dense, norm},
 };
 
 /// The trained form of a U-Net. Sequences lie one behind the other, `[rows, length, channels]`.

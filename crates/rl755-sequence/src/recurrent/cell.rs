@@ -8,7 +8,7 @@ use super::{lstm::Lstm, outcome::OutcomeCells};
 use crate::{
     SequenceCell,
     kernel::{Dense, sigmoid, tanh},
-    latents::Mixtures,
+    latents::Prediction,
 };
 
 /// The trained form of [`MdnRnn`](crate::MdnRnn) and [`LstmNetwork`](crate::LstmNetwork).
@@ -19,7 +19,7 @@ pub struct LstmCell {
     gates: Dense,
     /// Hidden state to what latents are predicted from.
     head: Dense,
-    mixtures: Mixtures,
+    prediction: Prediction,
     outcome: OutcomeCells,
 }
 
@@ -31,9 +31,14 @@ pub struct LstmMemory {
 }
 
 impl LstmCell {
-    pub(super) fn new(lstm: &Lstm, head: Dense, mixtures: Mixtures, outcome: OutcomeCells) -> Self {
+    pub(super) fn new(
+        lstm: &Lstm,
+        head: Dense,
+        prediction: Prediction,
+        outcome: OutcomeCells,
+    ) -> Self {
         let hidden_size = lstm.hidden_size;
-        Self { hidden_size, gates: lstm.gates(), head, mixtures, outcome }
+        Self { hidden_size, gates: lstm.gates(), head, prediction, outcome }
     }
 }
 
@@ -84,7 +89,7 @@ impl SequenceCell for LstmCell {
     ) {
         let mut raw = vec![0.0; memories.len() * self.head.outputs()];
         self.head.forward(&hidden(memories), &mut raw);
-        self.mixtures.predict(&raw, temperature, randoms, targets);
+        self.prediction.predict(&raw, temperature, randoms, targets);
     }
 
     fn predict_rewards(&self, memories: &[LstmMemory]) -> Option<Vec<f32>> {

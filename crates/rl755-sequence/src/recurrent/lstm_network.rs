@@ -12,14 +12,13 @@ use super::{
     MdnRnn, MdnRnnConfig,
     cell::LstmCell,
     lstm::Lstm,
-    outcome::{Outcome, OutcomeHeads},
+    outcome::{OutcomeHeads, OutcomeSettings},
 };
 use crate::{
     SequenceBatch, SequenceError, SequenceNetwork, Sizes,
-    latents::Mixtures,
-    layers::{apply_linear, linear},
+    latents::Prediction,
+    layers::{apply_linear, dense, linear},
     model_config::check_size,
-    transformer::dense,
 };
 
 /// Hyper-parameters of [`LstmNetwork`].
@@ -43,8 +42,8 @@ impl Default for LstmConfig {
 }
 
 impl LstmConfig {
-    fn outcome(&self) -> Outcome {
-        Outcome {
+    fn outcome(&self) -> OutcomeSettings {
+        OutcomeSettings {
             reward: self.predict_reward,
             done: self.predict_done,
             terminal_weight: self.terminal_weight,
@@ -93,12 +92,12 @@ impl SequenceNetwork for LstmNetwork {
 
     fn losses(&self, batch: &SequenceBatch) -> Losses {
         let (hidden, predicted) = self.forward(batch.inputs());
-        let losses = Mixtures(0).losses(predicted, batch.targets.clone().flatten(0, 1));
+        let losses = Prediction::Value.losses(predicted, batch.targets.clone().flatten(0, 1));
         self.outcome.losses(batch.mean_latent_loss(losses), &hidden, batch)
     }
 
     fn cell(&self) -> LstmCell {
-        LstmCell::new(&self.lstm, dense(&self.head), Mixtures(0), self.outcome.cells())
+        LstmCell::new(&self.lstm, dense(&self.head), Prediction::Value, self.outcome.cells())
     }
 
     fn default_optimizer(_config: &LstmConfig) -> OptimizerConfig {
@@ -107,7 +106,7 @@ impl SequenceNetwork for LstmNetwork {
 
     /// Repeating the last latent; none where the loss has other parts.
     fn baseline(&self, squared_changes: &[f64]) -> Option<f64> {
-        self.outcome.is_empty().then(|| Mixtures(0).baseline(squared_changes))
+        self.outcome.is_empty().then(|| Prediction::Value.baseline(squared_changes))
     }
 }
 

@@ -11,14 +11,13 @@ use serde::{Deserialize, Serialize};
 use super::{
     cell::LstmCell,
     lstm::Lstm,
-    outcome::{Outcome, OutcomeHeads},
+    outcome::{OutcomeHeads, OutcomeSettings},
 };
 use crate::{
     SequenceBatch, SequenceError, SequenceNetwork, Sizes,
-    latents::Mixtures,
-    layers::{apply_linear, linear},
+    latents::Prediction,
+    layers::{apply_linear, dense, linear},
     model_config::check_size,
-    transformer::dense,
 };
 
 /// Hyper-parameters of [`MdnRnn`].
@@ -54,8 +53,8 @@ impl Default for MdnRnnConfig {
 }
 
 impl MdnRnnConfig {
-    fn outcome(&self) -> Outcome {
-        Outcome {
+    fn outcome(&self) -> OutcomeSettings {
+        OutcomeSettings {
             reward: self.predict_reward,
             done: self.predict_done,
             terminal_weight: self.terminal_weight,
@@ -84,6 +83,10 @@ pub struct MdnRnn {
 }
 
 impl MdnRnn {
+    fn prediction(&self) -> Prediction {
+        Prediction::Mixture(self.mixtures)
+    }
+
     /// The hidden states `[batch · length, hidden]` and raw mixtures
     /// `[batch · length, 3 · latent · mixtures]` after each step.
     pub(super) fn forward(&self, inputs: Tensor<3>) -> (Tensor<2>, Tensor<2>) {
@@ -106,7 +109,7 @@ impl SequenceNetwork for MdnRnn {
         check_size(Self::NAME, "mixtures", mixtures)?;
         config.outcome().check(Self::NAME)?;
         Ok(Self {
-            head: linear(hidden_size, Mixtures(mixtures).outputs(sizes.latent), device),
+            head: linear(hidden_size, Prediction::Mixture(mixtures).outputs(sizes.latent), device),
             lstm: Lstm::new(sizes.input(), hidden_size, device),
             outcome: OutcomeHeads::new(config.outcome(), hidden_size, device),
             mixtures,
@@ -115,13 +118,12 @@ impl SequenceNetwork for MdnRnn {
 
     fn losses(&self, batch: &SequenceBatch) -> Losses {
         let (hidden, raw) = self.forward(batch.inputs());
-        let losses = Mixtures(self.mixtures).losses(raw, batch.targets.clone().flatten(0, 1));
+        let losses = self.prediction().losses(raw, batch.targets.clone().flatten(0, 1));
         self.outcome.losses(batch.mean_latent_loss(losses), &hidden, batch)
     }
 
     fn cell(&self) -> LstmCell {
-        let mixtures = Mixtures(self.mixtures);
-        LstmCell::new(&self.lstm, dense(&self.head), mixtures, self.outcome.cells())
+        LstmCell::new(&self.lstm, dense(&self.head), self.prediction(), self.outcome.cells())
     }
 
     fn default_optimizer(_config: &MdnRnnConfig) -> OptimizerConfig {
@@ -131,8 +133,7 @@ impl SequenceNetwork for MdnRnn {
     /// A normal distribution around the last latent, with the best standard deviation for each
     /// dimension; none where the loss has other parts.
     fn baseline(&self, squared_changes: &[f64]) -> Option<f64> {
-        let mixtures = Mixtures(self.mixtures);
-        self.outcome.is_empty().then(|| mixtures.baseline(squared_changes))
+        self.outcome.is_empty().then(|| self.prediction().baseline(squared_changes))
     }
 }
 

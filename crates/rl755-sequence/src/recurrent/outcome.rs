@@ -10,19 +10,18 @@ use rl755_nn::{Losses, full_precision};
 use crate::{
     SequenceBatch, SequenceError,
     kernel::{Dense, sigmoid},
-    layers::{apply_linear, linear},
-    transformer::dense,
+    layers::{apply_linear, dense, linear},
 };
 
 /// Which of them a model predicts.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Outcome {
+pub(super) struct OutcomeSettings {
     pub(super) reward: bool,
     pub(super) done: bool,
     pub(super) terminal_weight: f64,
 }
 
-impl Outcome {
+impl OutcomeSettings {
     /// Checks the weight.
     pub(super) fn check(self, model: &str) -> Result<(), SequenceError> {
         let weight = self.terminal_weight;
@@ -43,8 +42,8 @@ pub(super) struct OutcomeHeads {
 }
 
 impl OutcomeHeads {
-    pub(super) fn new(outcome: Outcome, hidden_size: usize, device: &Device) -> Self {
-        let Outcome { reward, done, terminal_weight } = outcome;
+    pub(super) fn new(outcome: OutcomeSettings, hidden_size: usize, device: &Device) -> Self {
+        let OutcomeSettings { reward, done, terminal_weight } = outcome;
         let head = |wanted: bool| wanted.then(|| linear(hidden_size, 1, device));
         Self { reward: head(reward), done: head(done), terminal_weight }
     }
@@ -137,7 +136,7 @@ mod tests {
     #[test]
     fn the_cross_entropy_is_that_of_the_definition() {
         let device = Device::flex();
-        let outcome = Outcome { reward: false, done: true, terminal_weight: 3.0 };
+        let outcome = OutcomeSettings { reward: false, done: true, terminal_weight: 3.0 };
         let heads = OutcomeHeads::new(outcome, 1, &device);
         let (logits, dones) = ([-4.0f32, -0.5, 0.0, 2.0, 90.0], [0.0f32, 1.0, 1.0, 0.0, 0.0]);
         let tensor = |values: [f32; 5]| {

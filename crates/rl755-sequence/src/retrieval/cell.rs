@@ -8,12 +8,12 @@ use rl755_run::Random;
 use crate::{
     Retrieval, SequenceCell, SequenceNetwork, TransformerCell, TransformerMemory,
     kernel::{Dense, exp, gelu_all},
-    latents::Mixtures,
+    latents::Prediction,
+    layers::dense,
     retrieval::{
         network::Encoding,
         windows::{Cut, top},
     },
-    transformer::dense,
 };
 
 /// The trained form of [`Retrieval`].
@@ -26,7 +26,7 @@ pub struct RetrievalCell {
     expansion: Dense,
     contraction: Dense,
     output: Dense,
-    mixtures: Mixtures,
+    prediction: Prediction,
     cut: Cut,
     top_k: usize,
 }
@@ -95,7 +95,7 @@ impl RetrievalCell {
             expansion: dense(&network.expansion),
             contraction: dense(&network.contraction),
             output: dense(&network.transformer.output),
-            mixtures: Mixtures(network.transformer.mixtures),
+            prediction: network.transformer.prediction(),
             cut: network.cut,
             top_k: network.top_k,
         }
@@ -216,6 +216,6 @@ impl SequenceCell for RetrievalCell {
         let hidden: Vec<f32> = memories.iter().flat_map(|m| m.hidden.iter().copied()).collect();
         let mut raw = vec![0.0; memories.len() * self.output.outputs()];
         self.output.forward(&hidden, &mut raw);
-        self.mixtures.predict(&raw, temperature, randoms, targets);
+        self.prediction.predict(&raw, temperature, randoms, targets);
     }
 }

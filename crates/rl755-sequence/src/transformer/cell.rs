@@ -1,6 +1,5 @@
 //! The trained transformer on the CPU, with keys and values kept from step to step.
 
-use burn::nn;
 use ndarray::{ArrayView2, ArrayViewMut2};
 use pulp::{Arch, NullaryFnOnce};
 use rl755_run::Random;
@@ -8,8 +7,8 @@ use rl755_run::Random;
 use crate::{
     SequenceCell, Transformer,
     kernel::{Dense, LayerNorm, exp, gelu_all},
-    latents::Mixtures,
-    layers::NORM_EPSILON,
+    latents::Prediction,
+    layers::{bias, dense, norm},
     transformer::block::Block,
     values::values,
 };
@@ -28,7 +27,7 @@ pub struct TransformerCell {
     blocks: Vec<CellBlock>,
     norm: LayerNorm,
     output: Dense,
-    mixtures: Mixtures,
+    prediction: Prediction,
 }
 
 #[derive(Clone, Debug)]
@@ -92,7 +91,7 @@ impl TransformerCell {
             blocks: network.blocks.iter().map(CellBlock::new).collect(),
             norm: norm(&network.norm),
             output: dense(&network.output),
-            mixtures: Mixtures(network.mixtures),
+            prediction: network.prediction(),
         }
     }
 
@@ -244,7 +243,7 @@ impl SequenceCell for TransformerCell {
         let memories: Vec<&TransformerMemory> = memories.iter().collect();
         let mut raw = vec![0.0; memories.len() * self.output.outputs()];
         self.output.forward(&self.features(&memories), &mut raw);
-        self.mixtures.predict(&raw, temperature, randoms, targets);
+        self.prediction.predict(&raw, temperature, randoms, targets);
     }
 }
 
@@ -333,21 +332,4 @@ fn add(x: &mut [f32], y: &[f32]) {
     for (x, y) in x.iter_mut().zip(y) {
         *x += y;
     }
-}
-
-fn bias(layer: &nn::Linear) -> Vec<f32> {
-    let outputs = layer.weight.dims()[1];
-    layer.bias.as_ref().map_or_else(|| vec![0.0; outputs], |bias| values(bias.val()))
-}
-
-/// `layer` as it is after training.
-pub(crate) fn dense(layer: &nn::Linear) -> Dense {
-    Dense::new(&values(layer.weight.val()), &bias(layer))
-}
-
-/// `layer`, made with burn's default epsilon, as it is after training.
-pub(crate) fn norm(layer: &nn::LayerNorm) -> LayerNorm {
-    let scale = values(layer.gamma.val());
-    let shift = layer.beta.as_ref().map_or_else(|| vec![0.0; scale.len()], |b| values(b.val()));
-    LayerNorm::new(scale, shift, NORM_EPSILON as f32)
 }

@@ -5,5 +5,4 @@ mod cell;
 mod network;
 
 pub use cell::{TransformerCell, TransformerMemory};
-pub(crate) use cell::{dense, norm};
 pub use network::{Transformer, TransformerConfig};

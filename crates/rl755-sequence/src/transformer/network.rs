@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     SequenceBatch, SequenceError, SequenceNetwork, Sizes, TransformerCell,
     dropout::dropout,
-    latents::Mixtures,
+    latents::Prediction,
     layers::{apply_linear, apply_norm, linear},
     model_config::check_size,
     transformer::block::Block,
@@ -62,7 +62,7 @@ impl TransformerConfig {
         check_size(name, "heads", self.heads)?;
         check_size(name, "feed_forward_size", self.feed_forward_size)?;
         check_size(name, "context_slide", self.context_slide)?;
-        Mixtures(self.mixtures).check(name)?;
+        Prediction::of(self.mixtures).check(name)?;
         if !self.hidden_size.is_multiple_of(self.heads) {
             let Self { hidden_size, heads, .. } = self;
             let reason = format!("{heads} heads cannot share a hidden_size of {hidden_size}");
@@ -107,10 +107,15 @@ pub struct Transformer {
     dropout: f64,
     pub(super) heads: usize,
     pub(super) context_slide: usize,
-    pub(crate) mixtures: usize,
+    mixtures: usize,
 }
 
 impl Transformer {
+    /// How it predicts latents.
+    pub(crate) fn prediction(&self) -> Prediction {
+        Prediction::of(self.mixtures)
+    }
+
     /// The hidden states `[batch, length, width]` and what the next latents are predicted from,
     /// `[batch, length, outputs]`, after each step of `inputs`, `[batch, length, latent + action]`.
     pub(super) fn forward(&self, inputs: Tensor<3>) -> (Tensor<3>, Tensor<3>) {
@@ -161,7 +166,7 @@ impl SequenceNetwork for Transformer {
             positions: Initializer::Normal { mean: 0.0, std: 0.02 }.init([length, width], device),
             blocks: (0..config.layers).map(|_| Block::new(config, device)).collect(),
             norm: LayerNormConfig::new(width).init(device),
-            output: linear(width, Mixtures(config.mixtures).outputs(sizes.latent), device),
+            output: linear(width, Prediction::of(config.mixtures).outputs(sizes.latent), device),
             dropout: config.dropout,
             heads: config.heads,
             context_slide: config.context_slide.min(length),
@@ -172,7 +177,7 @@ impl SequenceNetwork for Transformer {
     fn losses(&self, batch: &SequenceBatch) -> Losses {
         let (_, raw) = self.forward(batch.inputs());
         let targets = batch.targets.clone().flatten(0, 1);
-        let losses = Mixtures(self.mixtures).losses(raw.flatten(0, 1), targets);
+        let losses = self.prediction().losses(raw.flatten(0, 1), targets);
         Losses { total: batch.mean_latent_loss(losses), parts: Vec::new() }
     }
 
@@ -185,7 +190,7 @@ impl SequenceNetwork for Transformer {
     }
 
     fn baseline(&self, squared_changes: &[f64]) -> Option<f64> {
-        Some(Mixtures(self.mixtures).baseline(squared_changes))
+        Some(self.prediction().baseline(squared_changes))
     }
 }
 
@@ -263,7 +268,7 @@ mod tests {
         for temperature in [0.0, 0.5, 1.3] {
             let mut expected = ndarray::Array2::zeros((3, 5));
             let flat: Vec<f32> = raw.iter().copied().collect();
-            Mixtures(2).predict(&flat, temperature, &mut randoms(), expected.view_mut());
+            network.prediction().predict(&flat, temperature, &mut randoms(), expected.view_mut());
             let found = session.predict(temperature, &mut randoms()).unwrap();
             assert_close(found.view(), expected.view());
         }

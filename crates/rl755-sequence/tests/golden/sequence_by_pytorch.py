@@ -87,10 +87,10 @@ def recurrent(name, mixtures, outcomes, seed):
 class Transformer(nn.Module):
     """With normalisation before each part."""
 
-    def __init__(self, outputs, layers=2, heads=2, wide=24):
+    def __init__(self, outputs, length=LENGTH, layers=2, heads=2, wide=24):
         super().__init__()
         self.input, self.output = nn.Linear(LATENT + ACTION, HIDDEN), nn.Linear(HIDDEN, outputs)
-        self.positions = nn.Parameter(torch.empty(LENGTH, HIDDEN))
+        self.positions = nn.Parameter(torch.empty(length, HIDDEN))
         gelu = lambda x: nn.functional.gelu(x, approximate="tanh")
         self.layers = nn.ModuleList(
             nn.TransformerEncoderLayer(HIDDEN, heads, wide, 0.0, gelu, batch_first=True, norm_first=True)
@@ -98,22 +98,27 @@ class Transformer(nn.Module):
         )
         self.norm = nn.LayerNorm(HIDDEN)
 
-    def forward(self, inputs):
-        """What the last feed-forward network takes in, and the output."""
-        kept = []
+    def features(self, inputs):
+        """What the last feed-forward network takes in, and what the last linear layer does."""
+        kept, length = [], inputs.shape[1]
         hook = self.layers[-1].norm2.register_forward_hook(lambda _module, _input, output: kept.append(output))
-        mask = nn.Transformer.generate_square_subsequent_mask(LENGTH, dtype=torch.float64)
-        x = self.input(inputs) + self.positions
+        mask = nn.Transformer.generate_square_subsequent_mask(length, dtype=torch.float64)
+        x = self.input(inputs) + self.positions[:length]
         for layer in self.layers:
             x = layer(x, src_mask=mask, is_causal=True)
         hook.remove()
-        return kept[0], self.output(self.norm(x))
+        return kept[0], self.norm(x)
 
-    def put(self, file):
-        file.layer("input", self.input)
-        file.parameter("positions", self.positions)
+    def forward(self, inputs):
+        """What the last feed-forward network takes in, and the output."""
+        hidden, features = self.features(inputs)
+        return hidden, self.output(features)
+
+    def put(self, file, prefix=""):
+        file.layer(f"{prefix}input", self.input)
+        file.parameter(f"{prefix}positions", self.positions)
         for index, layer in enumerate(self.layers):
-            name, attention = f"blocks.{index}", layer.self_attn
+            name, attention = f"{prefix}blocks.{index}", layer.self_attn
             # One matrix in PyTorch, three in ours.
             for part, part_name in enumerate(("query", "key", "value")):
                 rows = lambda x, part=part: x[part * HIDDEN :][:HIDDEN].t()
@@ -124,8 +129,8 @@ class Transformer(nn.Module):
             file.layer(f"{name}.feed_forward_norm", layer.norm2)
             file.layer(f"{name}.expansion", layer.linear1)
             file.layer(f"{name}.contraction", layer.linear2)
-        file.layer("norm", self.norm)
-        file.layer("output", self.output)
+        file.layer(f"{prefix}norm", self.norm)
+        file.layer(f"{prefix}output", self.output)
 
 
 def transformer(name, mixtures, seed):
@@ -141,8 +146,61 @@ def transformer(name, mixtures, seed):
     finish(file, name, loss, hidden, predictions)
 
 
+class Retrieval(nn.Module):
+    """A transformer that sees two steps, forgets one at a time, and retrieves windows of two, a step apart."""
+
+    CONTEXT, WINDOW, TOP_K, KEY = 2, 2, 2, 5
+
+    def __init__(self):
+        super().__init__()
+        encoding = lambda size: nn.Sequential(
+            nn.Linear(self.WINDOW * (LATENT + ACTION), HIDDEN), nn.GELU("tanh"), nn.Linear(HIDDEN, size)
+        )
+        self.transformer = Transformer(LATENT, self.CONTEXT)
+        self.query, self.key, self.value = nn.Linear(HIDDEN, self.KEY), encoding(self.KEY), encoding(HIDDEN)
+        self.join = nn.Sequential(nn.Linear(2 * HIDDEN, 24), nn.GELU("tanh"), nn.Linear(24, HIDDEN))
+
+    def retrieve(self, history, hidden):
+        """The weighted values of the windows of `history`, [batch, steps, input], with the highest scores."""
+        if history.shape[1] < self.WINDOW:
+            return torch.zeros_like(hidden)
+        windows = history.unfold(1, self.WINDOW, 1).transpose(2, 3).flatten(2)
+        scores = (self.key(windows) @ self.query(hidden)[..., None])[..., 0] / self.KEY**0.5
+        scores, best = scores.topk(min(self.TOP_K, scores.shape[1]), 1)
+        values = self.value(windows).gather(1, best[..., None].expand(-1, -1, HIDDEN))
+        return (scores.softmax(1)[..., None] * values).sum(1)
+
+    def forward(self, inputs):
+        """The hidden state after each step, and the predictions."""
+        states = []
+        for step in range(inputs.shape[1]):
+            first = max(0, step + 1 - self.CONTEXT)
+            hidden, features = (x[:, -1] for x in self.transformer.features(inputs[:, first : step + 1]))
+            retrieved = self.retrieve(inputs[:, :first], hidden)
+            states.append(features + self.join(torch.cat([features, retrieved], 1)))
+        states = torch.stack(states, 1)
+        return states, self.transformer.output(states)
+
+
+def retrieval(seed):
+    model = randomise(Retrieval(), seed)
+    file, inputs, targets = begin(seed + 1)
+    hidden, predictions = model(inputs)
+    loss = nn.functional.mse_loss(predictions, targets)
+    loss.backward()
+    model.transformer.put(file, "transformer.")
+    file.layer("query", model.query)
+    for name, encoding in (("key", model.key), ("value", model.value)):
+        file.layer(f"{name}.first", encoding[0])
+        file.layer(f"{name}.second", encoding[2])
+    file.layer("expansion", model.join[0])
+    file.layer("contraction", model.join[2])
+    finish(file, "retrieval", loss, hidden, predictions)
+
+
 recurrent("mdn-rnn", mixtures=True, outcomes=False, seed=11)
 recurrent("mdn-rnn-outcomes", mixtures=True, outcomes=True, seed=41)
 recurrent("lstm", mixtures=False, outcomes=False, seed=51)
 transformer("transformer", mixtures=False, seed=21)
 transformer("transformer-mixture", mixtures=True, seed=61)
+retrieval(seed=81)

@@ -5,8 +5,8 @@ use burn::tensor::{Device, Tensor};
 use ndarray::{Array1, Array3, Axis};
 use rl755_run::Random;
 use rl755_sequence::{
-    LstmConfig, LstmNetwork, MdnRnn, MdnRnnConfig, SequenceBatch, SequenceNetwork, Sizes,
-    Transformer, TransformerConfig, trained,
+    LstmConfig, LstmNetwork, MdnRnn, MdnRnnConfig, Retrieval, RetrievalConfig, SequenceBatch,
+    SequenceNetwork, Sizes, Transformer, TransformerConfig, trained,
 };
 
 #[path = "../../../rl755-nn/tests/pytorch/golden_file.rs"]
@@ -92,8 +92,8 @@ fn lstm_gives_what_pytorch_gives() {
     check::<LstmNetwork>("lstm", &LstmConfig { hidden_size: 16, ..LstmConfig::default() });
 }
 
-fn check_transformer(name: &str, mixtures: usize) {
-    let config = TransformerConfig {
+fn transformer(mixtures: usize) -> TransformerConfig {
+    TransformerConfig {
         layers: 2,
         hidden_size: 16,
         heads: 2,
@@ -101,16 +101,29 @@ fn check_transformer(name: &str, mixtures: usize) {
         mixtures,
         dropout: 0.0,
         ..TransformerConfig::default()
-    };
-    check::<Transformer>(name, &config);
+    }
 }
 
 #[test]
 fn transformer_gives_what_pytorch_gives() {
-    check_transformer("transformer", 0);
+    check::<Transformer>("transformer", &transformer(0));
 }
 
 #[test]
 fn transformer_with_mixtures_gives_what_pytorch_gives() {
-    check_transformer("transformer-mixture", 3);
+    check::<Transformer>("transformer-mixture", &transformer(3));
+}
+
+#[test]
+fn retrieval_gives_what_pytorch_gives() {
+    let config = RetrievalConfig {
+        context: 2,
+        window: 2,
+        stride: 1,
+        top_k: 2,
+        key_size: 5,
+        transformer: TransformerConfig { context_slide: 1, ..transformer(0) },
+        ..RetrievalConfig::default()
+    };
+    check::<Retrieval>("retrieval", &config);
 }
