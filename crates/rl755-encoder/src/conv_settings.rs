@@ -280,9 +280,8 @@ mod tests {
         };
         for (height, width) in [(64, 64), (61, 47), (33, 90), (96, 128), (29, 31)] {
             for level in settings.levels("vae", &image(height, width)).unwrap() {
-                let back = level.kernel_back();
-                for side in 0..2 {
-                    let size = (level.size_out[side] - 1) * level.stride + back[side];
+                for (side, back) in level.kernel_back().into_iter().enumerate() {
+                    let size = (level.size_out[side] - 1) * level.stride + back;
                     assert_eq!(size, level.size_in[side], "{level:?}");
                 }
             }

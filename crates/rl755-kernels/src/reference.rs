@@ -78,6 +78,7 @@ pub(crate) fn close(what: &str, found: &[f32], expected: &[f64]) {
 
 /// Checks that two ways to compute the same thing agree, values and gradients, on random inputs
 /// with gradients, of `shapes`.
+#[allow(clippy::type_complexity, reason = "two functions")]
 pub(crate) fn check_agree<const A: usize, const D: usize>(
     shapes: &[&[usize]],
     [found, expected]: [&dyn Fn(&[Tensor<1>]) -> Tensor<D>; 2],
