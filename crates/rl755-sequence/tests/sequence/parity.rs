@@ -24,8 +24,10 @@ fn check<N: SequenceNetwork>(name: &str, config: &N::Config) {
     let mut network = N::init(config, &SIZES, &device).unwrap();
     file.give_weights(&mut network);
     let outcome = |name| {
-        let zeros = || Tensor::zeros([BATCH, SIZES.sequence_length], &device);
-        file.has(&format!("input/{name}")).then(|| file.input(name, &device)).unwrap_or_else(zeros)
+        if file.has(&format!("input/{name}")) {
+            return file.input(name, &device);
+        }
+        Tensor::zeros([BATCH, SIZES.sequence_length], &device)
     };
     let batch = SequenceBatch {
         latents: file.input("latents", &device),
