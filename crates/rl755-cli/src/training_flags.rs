@@ -51,8 +51,8 @@ pub(crate) struct TrainingFlags {
     /// and what later stages load; the training itself goes on with the weights
     #[arg(long, value_name = "F")]
     ema_decay: Option<f64>,
-    /// Stop after N checkpoints without a lower validation loss. Later stages then take the best
-    /// checkpoint; without this flag they take the last
+    /// Stop after N checkpoints without a lower validation loss. With this flag later stages take the
+    /// best checkpoint, also when it did not stop; without it they take the last
     #[arg(long, value_name = "N", value_parser = at_least_1)]
     early_stopping: Option<u64>,
     /// The newest checkpoints to keep, beside the one with the lowest validation loss, or `all`

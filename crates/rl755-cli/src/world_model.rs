@@ -6,33 +6,39 @@ use anyhow::Context;
 use burn::tensor::Device;
 use rl755_controller::{LoadedModel, WorldModel};
 use rl755_encoder::{encoder_checkpoint, encoder_identity};
+use rl755_run::Choice;
 use rl755_sequence::{SequenceRunConfig, sequence_identity};
 
 use crate::Plugins;
 
-/// Loads a trained encoder and, if there is one, a trained sequence model.
+/// Loads a trained encoder and, if there is one, a trained sequence model: its checkpoint `choice`,
+/// with the encoder that it was trained on, or without a sequence model that of the encoder.
 pub(crate) fn load_world_model(
     plugins: &Plugins,
     encoder: &Path,
     sequence: Option<&Path>,
+    choice: Option<Choice>,
     device: &Device,
 ) -> anyhow::Result<WorldModel> {
-    // A sequence model knows only the latents it was trained on.
-    let checkpoint = sequence
-        .map(|run| {
+    let number = |run: &Path, stage: &str| choice.map(|c| c.number(run, stage)).transpose();
+    let checkpoint = match sequence {
+        // A sequence model knows only the latents it was trained on.
+        Some(run) => {
             let identity = SequenceRunConfig::read(run)?.encoder_identity();
             let found = encoder_checkpoint(encoder, &identity);
-            found.with_context(|| format!("the sequence model {}", run.display()))
-        })
-        .transpose()?;
+            Some(found.with_context(|| format!("the sequence model {}", run.display()))?)
+        }
+        None => number(encoder, "train-encoder")?,
+    };
     let model = plugins.encoders.load(encoder, checkpoint, device);
     let model = model.with_context(|| format!("the encoder {}", encoder.display()))?;
     let encoder = LoadedModel::new(model, encoder_identity(encoder, checkpoint)?, encoder)?;
     let sequence = sequence
         .map(|run| {
-            let model = plugins.sequences.load(run, None, device);
+            let checkpoint = number(run, "train-sequence")?;
+            let model = plugins.sequences.load(run, checkpoint, device);
             let model = model.with_context(|| format!("the sequence model {}", run.display()))?;
-            anyhow::Ok(LoadedModel::new(model, sequence_identity(run, None)?, run)?)
+            anyhow::Ok(LoadedModel::new(model, sequence_identity(run, checkpoint)?, run)?)
         })
         .transpose()?;
     Ok(WorldModel { encoder, sequence })

@@ -6,7 +6,7 @@ use burn::{
     tensor::{Device, Tensor, activation::relu},
 };
 use rl755_env::Space;
-use rl755_nn::{Losses, linear};
+use rl755_nn::{Losses, linear, watch};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -149,8 +149,10 @@ impl Mlp {
 
     /// Mean and what the standard deviation is made of, of normalised observations.
     fn posterior(&self, mut x: Tensor<2>) -> (Tensor<2>, Option<Tensor<2>>) {
+        watch("the normalised observations", &x);
         for layer in &self.encoder {
             x = relu(layer.forward(x));
+            watch("the output of a layer of the encoder", &x);
         }
         let spread = self.spread.as_ref().map(|spread| spread.forward(x.clone()));
         (self.mean.forward(x), spread)
@@ -160,6 +162,7 @@ impl Mlp {
     fn decode(&self, mut x: Tensor<2>) -> Tensor<2> {
         for layer in &self.decoder {
             x = relu(layer.forward(x));
+            watch("the output of a layer of the decoder", &x);
         }
         self.output.forward(x)
     }

@@ -28,9 +28,7 @@ pub(crate) struct RunConfig {
     pub(crate) batch_size: usize,
     pub(crate) obs_sampled_per_rollout: usize,
     pub(crate) shuffle_buffer_bytes: u64,
-    #[serde(default)]
     pub(crate) precision: Precision,
-    #[serde(default)]
     pub(crate) early_stopping: Option<u64>,
 }
 
@@ -69,7 +67,7 @@ impl EncoderRun {
     /// Finds the checkpoint of that number, or the one that a finished run says later stages take, in `path`.
     pub(crate) fn open(path: &Path, checkpoint: Option<u64>) -> Result<Self, RunError> {
         let run = TrainedRun::open(path, STAGE, checkpoint)?;
-        run.keep();
+        run.keep()?;
         Ok(Self { config: run.config()?, run })
     }
 }

@@ -6,7 +6,7 @@ use burn::{
     tensor::{Device, Tensor, TensorData, activation::relu},
 };
 use rl755_env::Space;
-use rl755_nn::{Losses, linear, standard_uniform};
+use rl755_nn::{Losses, linear, standard_uniform, watch};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -150,8 +150,12 @@ impl EncoderModel for SimClr {
     }
 
     fn losses(&self, observations: Tensor<2>) -> Losses {
-        let latents = self.latents(self.views(&observations));
+        let views = self.views(&observations);
+        watch("the views", &views);
+        let latents = self.latents(views);
+        watch("the latents", &latents);
         let projected = self.projection.forward(relu(self.hidden.forward(latents)));
+        watch("the projections", &projected);
         let contrast = nt_xent(projected, self.temperature);
         let mut total = contrast.loss.clone();
         let mut parts = vec![("contrastive", contrast.loss), ("top_1", contrast.top_1)];

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use burn::{
-    module::{Module, ModuleMapper, Param},
+    module::{Module, Param},
     tensor::{Tensor, TensorData},
 };
 use pulp::{Arch, NullaryFnOnce};
 use rayon::prelude::*;
 
 use crate::{
-    gradients::Gradients,
+    gradients::{Gradients, MapParameter, map_parameters},
     numbers::{Numbers, PART, slice, slice_mut},
 };
 
@@ -59,8 +59,7 @@ impl Adam {
         learning_rate: f64,
     ) -> M {
         let gradients = gradients.0.into_iter().collect();
-        let path = Vec::new();
-        model.map(&mut Update { adam: self, path, gradients, scale, learning_rate })
+        map_parameters(model, Update { adam: self, gradients, scale, learning_rate })
     }
 
     fn update<const D: usize>(
@@ -103,23 +102,17 @@ impl Adam {
 
 struct Update<'a> {
     adam: &'a mut Adam,
-    path: Vec<String>,
     gradients: BTreeMap<String, Numbers>,
     scale: f64,
     learning_rate: f64,
 }
 
-impl ModuleMapper for Update<'_> {
-    fn enter_module(&mut self, name: &str, _container_type: &str) {
-        self.path.push(name.to_owned());
-    }
-
-    fn exit_module(&mut self, _name: &str, _container_type: &str) {
-        self.path.pop();
-    }
-
-    fn map_float<const D: usize>(&mut self, parameter: Param<Tensor<D>>) -> Param<Tensor<D>> {
-        let path = self.path.join(".");
+impl MapParameter for Update<'_> {
+    fn parameter<const D: usize>(
+        &mut self,
+        path: String,
+        parameter: Param<Tensor<D>>,
+    ) -> Param<Tensor<D>> {
         let Some(gradient) = self.gradients.remove(&path) else { return parameter };
         let (id, value, mapper) = parameter.consume();
         let value = self.adam.update(path, value, gradient, self.scale, self.learning_rate);
@@ -210,6 +203,41 @@ impl NullaryFnOnce for Part<'_> {
             *mean += (gradient - *mean) * step.keep[0];
             *square = *square * step.beta_2 + gradient * gradient * step.keep[1];
             *value -= *mean / (square.sqrt() * step.correction + step.epsilon) * step.size;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::Device;
+
+    use super::*;
+
+    #[test]
+    fn steps_on_tensors_are_those_on_slices() {
+        let numbers = |seed: u64, scale: f32| -> Vec<f32> {
+            let mut random = rl755_run::Random::new(seed);
+            (0..1000).map(|_| scale * random.normal() as f32).collect()
+        };
+        let data = |values: Vec<f32>| TensorData::new(values, [1000]);
+        let tensor = |values| Tensor::<1>::from_data(data(values), &Device::flex());
+        let zeros = || vec![0.0f32; 1000];
+        let constants = Constants { beta_1: 0.9, beta_2: 0.98, epsilon: 1e-8 };
+        let mut slices = [data(numbers(1, 1.0)), data(zeros()), data(zeros())];
+        let mut tensors = [tensor(numbers(1, 1.0)), tensor(zeros()), tensor(zeros())];
+        for step in 1..=20 {
+            let gradient = numbers(step + 1, 3.0);
+            let step = Step::new(constants, step, 0.5, 0.01);
+            let [value, mean, square] = &mut slices;
+            step.on_slices(value, &data(gradient.clone()), mean, square);
+            let [value, mean, square] = &mut tensors;
+            step.on_tensors(value, &tensor(gradient), mean, square);
+        }
+        for (slices, tensors) in slices.iter().zip(tensors) {
+            let tensors = tensors.into_data();
+            for (found, expected) in slice(&tensors).iter().zip(slice(slices)) {
+                assert!((found - expected).abs() <= 1e-5 * expected.abs().max(0.1));
+            }
         }
     }
 }

@@ -4,12 +4,12 @@
 use std::collections::BTreeMap;
 
 use burn::{
-    module::{Module, ModuleMapper, Param},
+    module::{Module, Param},
     tensor::Tensor,
 };
 
 use crate::{
-    gradients::{VisitParameter, visit_parameters},
+    gradients::{MapParameter, VisitParameter, map_parameters, visit_parameters},
     numbers::Numbers,
 };
 
@@ -37,7 +37,7 @@ impl Average {
 
     /// `model` with these weights, without gradients.
     pub(crate) fn apply<M: Module>(&self, model: &M) -> M {
-        model.valid().map(&mut Put { path: Vec::new(), numbers: &self.numbers })
+        map_parameters(model.valid(), Put(&self.numbers))
     }
 }
 
@@ -62,22 +62,15 @@ impl VisitParameter for Approach<'_> {
     }
 }
 
-struct Put<'a> {
-    path: Vec<String>,
-    numbers: &'a BTreeMap<String, Numbers>,
-}
+struct Put<'a>(&'a BTreeMap<String, Numbers>);
 
-impl ModuleMapper for Put<'_> {
-    fn enter_module(&mut self, name: &str, _container_type: &str) {
-        self.path.push(name.to_owned());
-    }
-
-    fn exit_module(&mut self, _name: &str, _container_type: &str) {
-        self.path.pop();
-    }
-
-    fn map_float<const D: usize>(&mut self, parameter: Param<Tensor<D>>) -> Param<Tensor<D>> {
-        let Some(numbers) = self.numbers.get(&self.path.join(".")) else { return parameter };
+impl MapParameter for Put<'_> {
+    fn parameter<const D: usize>(
+        &mut self,
+        path: String,
+        parameter: Param<Tensor<D>>,
+    ) -> Param<Tensor<D>> {
+        let Some(numbers) = self.0.get(&path) else { return parameter };
         let (id, value, mapper) = parameter.consume();
         Param::from_mapped_value(id, numbers.clone().into_tensor(value.dims()), mapper)
     }

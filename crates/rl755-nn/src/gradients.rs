@@ -1,7 +1,7 @@
 //! Gradients of a whole module, by parameter.
 
 use burn::{
-    module::{Module, ModuleVisitor, Param},
+    module::{Module, ModuleMapper, ModuleVisitor, Param},
     optim::GradientsParams,
     tensor::{Device, Gradients as Graph, Tensor},
 };
@@ -39,6 +39,35 @@ pub(crate) fn visit_parameters<M: Module, F: VisitParameter>(module: &M, visit: 
     let mut walk = Walk { path: Vec::new(), visit };
     module.visit(&mut walk);
     walk.visit
+}
+
+/// What each parameter becomes; a trait, as closures cannot be generic over the rank.
+pub(crate) trait MapParameter {
+    fn parameter<const D: usize>(
+        &mut self,
+        path: String,
+        parameter: Param<Tensor<D>>,
+    ) -> Param<Tensor<D>>;
+}
+
+impl<F: MapParameter> ModuleMapper for Walk<F> {
+    fn enter_module(&mut self, name: &str, _container_type: &str) {
+        self.path.push(name.to_owned());
+    }
+
+    fn exit_module(&mut self, _name: &str, _container_type: &str) {
+        self.path.pop();
+    }
+
+    fn map_float<const D: usize>(&mut self, parameter: Param<Tensor<D>>) -> Param<Tensor<D>> {
+        let path = self.path.join(".");
+        self.visit.parameter(path, parameter)
+    }
+}
+
+/// `module` with what `map` makes of each float parameter.
+pub(crate) fn map_parameters<M: Module>(module: M, map: impl MapParameter) -> M {
+    module.map(&mut Walk { path: Vec::new(), visit: map })
 }
 
 /// The gradients of those parameters that have one, with their paths, in the order of the fields.

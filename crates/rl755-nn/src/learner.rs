@@ -165,11 +165,18 @@ impl<M: Module> Learner<M> {
     /// ([`standard_normal`](crate::standard_normal)) have these examples along the first dimension.
     /// A loss that compares the examples of a batch with each other sees those of its part.
     ///
-    /// Returns `loss`, its parts, `gradient_norm` (before clipping) and `learning_rate`.
+    /// Returns `loss`, its parts, `gradient_norm` (before clipping), `learning_rate` and in half
+    /// precision `loss_scale`. Where gradients of half precision overflow, the step is left out and
+    /// has no `gradient_norm`.
     ///
     /// # Errors
     /// [`TrainingError::NotFinite`] with the first bad tensor: a weight, the loss, or a gradient.
-    /// The model is then as it was.
+    /// The model is then as it was, unless it is a weight that the step itself spoilt, which is
+    /// looked for with `check_numerics`.
+    ///
+    /// # Panics
+    /// When the learning rate's schedule depends on the number of steps, which
+    /// [`computing`](Self::computing) did not say.
     pub fn step(
         &mut self,
         step: u64,
@@ -185,12 +192,15 @@ impl<M: Module> Learner<M> {
         }
         let not_finite = |tensor: String| TrainingError::NotFinite { tensor, step };
         let home = device.clone().without_autodiff();
-        let loss_scale = self.scale.map_or(1.0, |scale| scale.scale);
+        let open_ended = self.config.schedule.is_open_ended();
+        assert!(open_ended || self.steps < u64::MAX, "`computing` says how many steps there are");
+        let scale = self.scale.map(|scale| scale.scale);
+        let loss_scale = scale.unwrap_or(1.0);
         let batch = Batch {
             seed,
             examples,
             precision: self.compute.precision,
-            scale: loss_scale,
+            scale,
             check_numerics: self.compute.check_numerics,
             home: &home,
         };
@@ -204,7 +214,7 @@ impl<M: Module> Learner<M> {
             Err(_) if self.scale.as_mut().is_some_and(LossScale::bad_step) => None,
             Err(path) => return Err(not_finite(format!("the gradient of {path}"))),
         };
-        metrics.push(("gradient_norm".to_owned(), norm.unwrap_or(0.0)));
+        metrics.extend(norm.map(|norm| ("gradient_norm".to_owned(), norm)));
         metrics.push(("learning_rate".to_owned(), rate));
         if let Some(norm) = norm {
             let clipped = match self.config.max_gradient_norm {

@@ -20,7 +20,7 @@ struct Stream {
     draws: u64,
     /// The number of the first example in its batch.
     first: u64,
-    /// How many examples there are; `None` where every row is one.
+    /// How many examples there are, at least 1; `None` where every row is one.
     examples: Option<usize>,
 }
 
@@ -41,8 +41,11 @@ impl Drop for Restore {
 /// Runs `work` with the noise of the examples numbered `examples` of a batch, from `seed`.
 ///
 /// Every tensor that `work` draws on this thread must have the examples, or a whole number of rows
-/// for each of them, along its first dimension. One whose rows do not share out evenly among them
-/// is drawn as a whole, the same for all examples.
+/// for each of them, one example after the other, along its first dimension: a tensor
+/// `[length, batch, …]` would give examples numbers of each other.
+///
+/// # Panics
+/// When `work` draws a tensor whose rows do not share out evenly among the examples.
 pub fn with_examples<T>(seed: u64, examples: Range<usize>, work: impl FnOnce() -> T) -> T {
     let (first, count) = (examples.start as u64, examples.len());
     with(Stream { seed, draws: 0, first, examples: Some(count) }, work)
@@ -96,12 +99,9 @@ fn draw(shape: &Shape, fill: impl Fn(Key, &mut [f32]) + Sync) -> Vec<f32> {
         return values;
     }
     let rows = if shape.num_dims() == 0 { 1 } else { shape[0] };
-    let shared = stream.examples.is_some_and(|n| n == 0 || !rows.is_multiple_of(n));
-    if shared {
-        fill(Key::new(stream.seed, draw, u64::MAX), &mut values);
-        return values;
-    }
-    let size = values.len() / stream.examples.unwrap_or(rows);
+    let examples = stream.examples.unwrap_or(rows);
+    assert!(examples > 0 && rows.is_multiple_of(examples), "{rows} rows for {examples} examples");
+    let size = values.len() / examples;
     let key = |index: usize| Key::new(stream.seed, draw, stream.first + index as u64);
     if values.len() < MANY {
         values.chunks_exact_mut(size).enumerate().for_each(|(i, v)| fill(key(i), v));
@@ -366,9 +366,9 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_examples_is_the_same_in_every_part() {
-        let draw = |examples| with_examples(5, examples, || normals([5, 3]));
-        assert_eq!(draw(0..4), draw(4..8));
+    #[should_panic(expected = "5 rows for 4 examples")]
+    fn what_has_no_examples_is_not_drawn() {
+        with_examples(5, 0..4, || normals([5, 3]));
     }
 
     #[test]

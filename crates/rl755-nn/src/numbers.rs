@@ -134,3 +134,46 @@ fn sum_of_squares(values: &[f32]) -> f64 {
     }
     total
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_done_on_another_device_is_what_is_done_in_memory() {
+        let both = |factor: f32| {
+            let values: Vec<f32> = (0..3000).map(|i| factor * (i as f32 * 0.7).sin()).collect();
+            let data = TensorData::new(values, [30, 100]);
+            let tensor = Tensor::<2>::from_data(data.clone(), &Device::flex()).reshape([-1]);
+            [Numbers::Host(data), Numbers::Device(tensor)]
+        };
+        let close = |found: &[f32], expected: &[f32]| {
+            assert_eq!(found.len(), expected.len());
+            for (found, expected) in found.iter().zip(expected) {
+                assert!((found - expected).abs() <= 1e-6 * expected.abs().max(1.0));
+            }
+        };
+        let changed = both(1.5).into_iter().zip(both(-2.0)).map(|(mut numbers, other)| {
+            let mut squares = vec![numbers.sum_of_squares() as f32];
+            numbers.approach(&other, 0.25);
+            squares.push(numbers.sum_of_squares() as f32);
+            numbers.add(other);
+            (squares, numbers.values(), numbers)
+        });
+        let [here, there] = changed.collect::<Vec<_>>().try_into().expect("there are two");
+        close(&there.1, &here.1);
+        // 1.5 + 0.25 · (-2 - 1.5) - 2
+        close(&there.1[1..2], &[(1.5 - 0.875 - 2.0) * 0.7f32.sin()]);
+        for (there, here) in there.0.iter().zip(here.0) {
+            assert!((there - here).abs() < 1e-5 * here);
+        }
+        let shape = [30, 100];
+        let rows = there.2.clone().into_tensor(shape).into_data();
+        assert_eq!(rows.shape().dims(), shape);
+        let zeros = there.2.zeros_like();
+        assert!(matches!(zeros, Numbers::Device(_)) && zeros.values() == [0.0; 3000]);
+        let moved = there.2.moved_to(&Device::flex());
+        assert!(matches!(moved, Numbers::Host(_)));
+        close(&moved.values(), &here.1);
+    }
+}

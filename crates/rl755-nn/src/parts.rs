@@ -18,8 +18,8 @@ pub(crate) struct Batch<'a> {
     pub(crate) seed: u64,
     pub(crate) examples: usize,
     pub(crate) precision: Precision,
-    /// What the loss is multiplied by.
-    pub(crate) scale: f64,
+    /// What the loss is multiplied by in half precision, in which gradients may then overflow.
+    pub(crate) scale: Option<f64>,
     pub(crate) check_numerics: bool,
     /// Where the gradients go, without gradients of its own.
     pub(crate) home: &'a Device,
@@ -56,10 +56,11 @@ impl Batch<'_> {
                     let replica = model.clone().fork(&device.clone().without_autodiff());
                     scope.spawn(move || {
                         let of = format!("replica {index}, examples {examples:?}");
-                        let computed = self.part(&replica, device, examples, loss);
-                        computed
-                            .and_then(Computed::checked)
-                            .map_err(|tensor| format!("{tensor} ({of})"))
+                        let mut computed = self.part(&replica, device, examples, loss);
+                        if self.scale.is_none() {
+                            computed = computed.and_then(Computed::checked);
+                        }
+                        computed.map_err(|tensor| format!("{tensor} ({of})"))
                     })
                 })
                 .collect();
@@ -102,7 +103,7 @@ impl Batch<'_> {
             if self.precision != Precision::F32 {
                 total = total.cast(DType::F32);
             }
-            let factor = weight * self.scale;
+            let factor = weight * self.scale.unwrap_or(1.0);
             if factor != 1.0 {
                 total = total * factor;
             }
@@ -122,6 +123,7 @@ impl Computed {
     }
 
     fn add(&mut self, other: Self) {
+        assert_eq!(self.metrics.len(), other.metrics.len(), "a loss has the same parts everywhere");
         for ((_, sum), (_, value)) in self.metrics.iter_mut().zip(other.metrics) {
             *sum += value;
         }
@@ -179,7 +181,7 @@ mod tests {
             seed: 3,
             examples,
             precision: Precision::F32,
-            scale: 1.0,
+            scale: None,
             check_numerics: false,
             home: &Device::flex(),
         };
@@ -192,6 +194,7 @@ mod tests {
             let whole = compute(1, examples, loss).unwrap();
             for replicas in [2, 3, 20] {
                 let parts = compute(replicas, examples, loss).unwrap();
+                assert_eq!([parts.metrics.len(), parts.gradients.0.len()], [2, 2]);
                 for (whole, parts) in whole.metrics.iter().zip(&parts.metrics) {
                     assert!((whole.1 - parts.1).abs() <= 1e-5 * whole.1.abs());
                 }

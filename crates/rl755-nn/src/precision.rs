@@ -69,8 +69,8 @@ pub fn full_precision<const D: usize>(tensor: Tensor<D>) -> Tensor<D> {
 }
 
 /// What the loss is multiplied by, so that small gradients are numbers of 16 bits. Falls by half when
-/// they are too large, and the step is then left out; doubles after many good steps (as PyTorch's
-/// `GradScaler`).
+/// they are too large, and the step is then left out; doubles after many good steps, as PyTorch's
+/// `GradScaler`, but never beyond its first value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct LossScale {
     pub(crate) scale: f64,
@@ -113,7 +113,7 @@ mod tests {
             scale.good_step();
         }
         assert_eq!(scale, LossScale { scale: 16_384.0, good: 0 });
-        // 26 halvings and there is none left.
+        // From 2^14 to 2^-10, and the next one is too small.
         assert_eq!((0..40).take_while(|_| scale.bad_step()).count(), 24);
     }
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// What follows the warm-up. `p` goes from 0 at its end to 1 at the training's last step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields, tag = "kind")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Decay {
     /// The rate stays.
     #[default]
@@ -135,6 +135,16 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_schedule_has_the_settings_of_its_own_kind_alone() {
+        let read = |text: &str| serde_json::from_str::<Decay>(text);
+        assert_eq!(read(r#""constant""#).unwrap(), Decay::Constant);
+        let cosine = read(r#"{ "cosine": { "final_rate": 0.5 } }"#).unwrap();
+        assert_eq!(cosine, Decay::Cosine { final_rate: 0.5 });
+        assert!(read(r#"{ "constant": { "final_rate": 0.5 } }"#).is_err());
+        assert!(read(r#"{ "cosine": { "final_rate": 0.5, "every": 1 } }"#).is_err());
     }
 
     #[test]

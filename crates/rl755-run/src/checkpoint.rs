@@ -77,10 +77,15 @@ impl Checkpoints {
             if best == Some(number) || path.join(KEPT).exists() {
                 continue;
             }
-            // A kill in between leaves what the next save clears away.
+            // A kill in between leaves what the next process or save clears away.
             let going =
                 self.directory.join(format!(".model-{number:03}.{}-0.tmp", std::process::id()));
             fs::rename(&path, &going)?;
+            // Somebody may have come to work with it at the last moment.
+            if going.join(KEPT).exists() {
+                fs::rename(&going, &path)?;
+                continue;
+            }
             // What cannot be removed now, as somebody reads it over a network, is removed next time.
             let _ = remove(&going);
         }
@@ -100,7 +105,8 @@ impl Checkpoints {
     ) -> Result<PathBuf, E> {
         fs::create_dir_all(&self.directory)?;
         // The run is locked: whatever is on its way here comes from a process that was killed.
-        AtomicFile::clear_temporaries(&self.directory, |_| true)?;
+        // What cannot be removed, as somebody reads it over a network, is not in the way.
+        let _ = AtomicFile::clear_temporaries(&self.directory, |_| true);
         let target = self.path(number);
         let temporary =
             self.directory.join(format!(".model-{number:03}.{}-0.tmp", std::process::id()));
@@ -157,7 +163,8 @@ impl Checkpoints {
         Ok(())
     }
 
-    /// Puts a checkpoint back that was about to be replaced when its process was killed.
+    /// Puts a checkpoint back that was about to be replaced when its process was killed, and clears
+    /// away what was on its way. The run must be locked.
     ///
     /// # Errors
     /// When the directory cannot be read or written.
@@ -166,6 +173,7 @@ impl Checkpoints {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             entries => entries?,
         };
+        let _ = AtomicFile::clear_temporaries(&self.directory, |_| true);
         for entry in entries {
             let name = entry?.file_name();
             let number =

@@ -106,21 +106,13 @@ impl Manifest {
     }
 
     /// Whether `self` asks for the work of `other` and more steps (`training.train_steps` in the
-    /// config), and that is safe: the steps that `other` did would be the same, and none of its
-    /// checkpoints would be replaced by another of its number.
+    /// config).
     pub(crate) fn extends(&self, other: &Self) -> bool {
-        let steps = |m: &Self, name: &str| m.config["training"][name].as_u64();
-        let (Some(more), Some(fewer)) = (steps(self, "train_steps"), steps(other, "train_steps"))
-        else {
-            return false;
-        };
-        let Some(every) = steps(other, "save_every_n_steps").filter(|every| *every > 0) else {
-            return false;
-        };
+        let steps = |m: &Self| m.config["training"]["train_steps"].as_u64();
+        let (Some(more), Some(fewer)) = (steps(self), steps(other)) else { return false };
         let mut longer = other.clone();
         longer.config["training"]["train_steps"] = more.into();
-        let whole = other.status == Status::Running || fewer.is_multiple_of(every);
-        self.extendable && more > fewer && whole && self.same_work(&longer)
+        more > fewer && self.same_work(&longer)
     }
 
     /// Whether `self` and `other` ask for the same work: the same results must come out.

@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use crate::{
     AtomicFile, CheckpointPolicy, Checkpoints, Manifest, RunLock, Status, checkpoint_policy::Best,
-    manifest::MANIFEST_FORMAT, write_atomically,
+    manifest::MANIFEST_FORMAT, training::read_state, write_atomically,
 };
 
 /// The name among a finished run's results of the number of the checkpoint that later stages take.
@@ -160,9 +160,18 @@ impl RunDir {
         if found.same_work(&manifest) {
             return Ok(Self::new(path, found, lock));
         }
+        let refused = |why: &str| {
+            let differs = difference(&found, &manifest, why);
+            Err(RunError::Changed { path: path.to_owned(), differs })
+        };
         if !manifest.extends(&found) {
-            let differs = difference(&found, &manifest);
-            return Err(RunError::Changed { path: path.to_owned(), differs });
+            return refused("");
+        }
+        if !manifest.extendable {
+            return refused(": the first steps would be others");
+        }
+        if !saved.is_some_and(|(_, newest)| will_stay(&newest, &found)) {
+            return refused(": its last checkpoint would be replaced by one of another step");
         }
         // What later stages worked with stays.
         for result in [CHECKPOINT, BEST] {
@@ -267,8 +276,9 @@ impl RunDir {
     }
 
     /// Records what came out, and marks the run as complete. Adds `checkpoint`, the number of the
-    /// checkpoint that later stages take (the last; after early stopping, the best), and, where
-    /// checkpoints were validated, `best_checkpoint` and `best_validation_loss`.
+    /// checkpoint that later stages take (the last; where the training may stop early, whether or not
+    /// it did, the best), and, where checkpoints were validated, `best_checkpoint` and
+    /// `best_validation_loss`. The other results are those of the last checkpoint.
     ///
     /// # Errors
     /// When the manifest cannot be written.
@@ -299,6 +309,13 @@ impl RunDir {
     }
 }
 
+/// Whether the newest checkpoint of the run `found` keeps its number when the training goes on, or is
+/// one that an interruption left, which nobody else takes.
+fn will_stay(newest: &Path, found: &Manifest) -> bool {
+    let every = found.config["training"]["save_every_n_steps"].as_u64().unwrap_or_default();
+    read_state(newest).is_ok_and(|state| state.interim || state.step.is_multiple_of(every))
+}
+
 fn lock(path: &Path) -> Result<RunLock, RunError> {
     fs::create_dir_all(path).map_err(RunError::io(path))?;
     RunLock::try_take(&path.join(".lock"))
@@ -325,8 +342,8 @@ fn read_manifest(path: &Path) -> Result<Manifest, RunError> {
     Ok(manifest)
 }
 
-/// What keeps `new` from going on with `old`, in words.
-fn difference(old: &Manifest, new: &Manifest) -> String {
+/// What keeps `new` from going on with `old`, in words, and why where that is not plain.
+fn difference(old: &Manifest, new: &Manifest, why: &str) -> String {
     if old.stage != new.stage {
         return format!("stage ({}, was {})", new.stage, old.stage);
     }
@@ -337,7 +354,7 @@ fn difference(old: &Manifest, new: &Manifest) -> String {
         return format!("seed ({}, was {})", new.seed, old.seed);
     }
     if let Some(differs) = difference_of_values("", &old.config, &new.config) {
-        return format!("config ({differs})");
+        return format!("config ({differs}{why})");
     }
     for (was, is) in old.inputs.iter().zip(&new.inputs) {
         if was.digest != is.digest {

@@ -8,7 +8,7 @@ use std::{
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::{
-    Checkpoints, Digest, Manifest, RunDir, RunError, Status, digest_bytes, digest_file,
+    Checkpoints, Digest, Manifest, RunDir, RunError, digest_bytes, digest_file,
     run_dir::{BEST, CHECKPOINT},
     training::read_state,
 };
@@ -91,6 +91,7 @@ impl Choice {
 pub struct TrainedRun {
     path: PathBuf,
     manifest: Manifest,
+    number: Option<u64>,
     checkpoint: PathBuf,
 }
 
@@ -118,7 +119,7 @@ impl TrainedRun {
             }
             Some(checkpoint) => {
                 Checkpoints::check(&checkpoint, false)?;
-                Ok(Self { path, manifest, checkpoint })
+                Ok(Self { path, manifest, number, checkpoint })
             }
             None => Err(RunError::NoCheckpoint { path, number }),
         }
@@ -147,12 +148,18 @@ impl TrainedRun {
         self.manifest.config_of(&self.path)
     }
 
-    /// Keeps the checkpoint from being removed by an unfinished training, which goes on: somebody
-    /// works with it. Where one may only read, that is for the run's owner to see to.
-    pub fn keep(&self) {
-        if self.manifest.status == Status::Running {
-            let _ = Checkpoints::keep(&self.checkpoint);
+    /// Keeps the checkpoint from being removed by a training that goes on, now or when it is
+    /// extended: somebody works with it. Where one may only read, that is for the run's owner to see
+    /// to.
+    ///
+    /// # Errors
+    /// When it has been removed since it was found, or changed.
+    pub fn keep(&self) -> Result<(), RunError> {
+        let kept = Checkpoints::keep(&self.checkpoint);
+        if kept.is_err() && !self.checkpoint.is_dir() {
+            return Err(RunError::NoCheckpoint { path: self.path.clone(), number: self.number });
         }
+        Checkpoints::check(&self.checkpoint, false)
     }
 
     /// Which model it is. The same weights in another place are the same model; models without

@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     CheckpointPolicy, Checkpoints, Interrupt, Metrics, MetricsError, Progress, RunDir, RunError,
-    SettingError, checkpoint_policy::Judgement, write_atomically,
+    SettingError,
+    checkpoint_policy::{Best, Judgement},
+    write_atomically,
 };
 
 /// How long to train and how often to save and log.
@@ -47,7 +49,7 @@ pub enum TrainingError {
     /// A number became infinite or NaN.
     #[error("{tensor} is not finite at step {step}; checkpoints of earlier steps are good")]
     NotFinite {
-        /// The first tensor in which it was seen: `loss`, `encoder.conv1.weight gradient`.
+        /// The first tensor in which it was seen: `loss`, `the gradient of encoder.conv1.weight`.
         tensor: String,
         /// The step.
         step: u64,
@@ -104,8 +106,8 @@ pub enum Outcome {
 /// What step `n` does may depend only on the saved state and `n`, so that a resumed training
 /// gives the same bits as one that was never interrupted.
 pub trait Trainee {
-    /// Does step `step` (from 1 on) and returns its metrics, the same names in the same order for
-    /// all steps that are logged together.
+    /// Does step `step` (from 1 on) and returns its metrics. Of steps that are logged together, each
+    /// metric is averaged over those that have it.
     ///
     /// # Errors
     /// [`TrainingError::NotFinite`] when a number is not finite; [`TrainingError::Interrupted`]
@@ -151,14 +153,11 @@ const STATE: &str = "training.json";
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct LoopState {
-    step: u64,
+    pub(crate) step: u64,
     /// Whether it was saved between two regular checkpoints, the next of which will replace it.
     pub(crate) interim: bool,
-    /// Sums of the metrics since they were last logged.
-    sums: Vec<(String, f64)>,
-    /// How many steps are in `sums`.
-    count: u64,
-    #[serde(default)]
+    /// Sums of the metrics since they were last logged, and of how many steps they are.
+    sums: Vec<(String, f64, u64)>,
     pub(crate) judgement: Judgement,
 }
 
@@ -180,10 +179,18 @@ pub fn train(
     policy.check()?;
     let started = Instant::now();
     let mut state = LoopState::default();
+    let prune = |checkpoints: Checkpoints, best: Option<Best>| match policy.keep {
+        Some(keep) => checkpoints.prune(keep, best.map(|best| best.checkpoint)),
+        None => Ok(()),
+    };
     if let Some((_, path)) = run.checkpoints().latest()? {
         Checkpoints::check(&path, true)?;
         state = read_state(&path)?;
         trainee.load(&path)?;
+        if !state.interim {
+            // A process that was killed may not have come to it.
+            prune(run.checkpoints(), state.judgement.best)?;
+        }
         progress.set(state.step, config.train_steps);
         progress.line(&format!("going on from {} at step {}", path.display(), state.step));
     }
@@ -201,6 +208,14 @@ pub fn train(
             break Outcome::Interrupted { step: state.step };
         }
         if done {
+            if let (true, Some(best)) = (state.judgement.is_enough(policy), state.judgement.best) {
+                let (step, since) = (state.step, state.judgement.since);
+                let number = best.checkpoint;
+                progress.line(&format!(
+                    "stopped early at step {step}: {since} checkpoints are no better than \
+                     model-{number:03}"
+                ));
+            }
             run.judge(state.judgement.best, policy);
             break Outcome::Complete;
         }
@@ -222,17 +237,7 @@ pub fn train(
             }
             state.judgement.judge(state.step.div_ceil(config.save_every_n_steps), &values);
             save(run, config, &state, trainee)?;
-            let best = state.judgement.best.map(|best| best.checkpoint);
-            if let Some(keep) = policy.keep {
-                run.checkpoints().prune(keep, best)?;
-            }
-            if state.judgement.is_enough(policy) {
-                let (since, best) = (state.judgement.since, best.unwrap_or_default());
-                progress.line(&format!(
-                    "stopped early at step {}: {since} checkpoints are no better than model-{best:03}",
-                    state.step
-                ));
-            }
+            prune(run.checkpoints(), state.judgement.best)?;
         }
     };
     run.add_seconds(started.elapsed().as_secs_f64())?;
@@ -252,20 +257,22 @@ fn advance(
     check_finite(&values, step)?;
     let note: Vec<String> = values.iter().map(|(n, v)| format!("{n} {v:.4}")).collect();
     progress.note(&note.join("  "));
-    if state.count == 0 {
-        state.sums = values;
-    } else {
-        for ((_, sum), (_, value)) in state.sums.iter_mut().zip(values) {
-            *sum += value;
+    for (name, value) in values {
+        match state.sums.iter_mut().find(|(known, ..)| *known == name) {
+            Some((_, sum, count)) => (*sum, *count) = (*sum + value, *count + 1),
+            None => state.sums.push((name, value, 1)),
         }
     }
-    state.count += 1;
     state.step = step;
-    if step.is_multiple_of(config.log_every_n_steps) || step == config.train_steps {
-        let count = state.count as f64;
-        let means: Vec<_> = state.sums.drain(..).map(|(n, sum)| (n, sum / count)).collect();
+    let due = step.is_multiple_of(config.log_every_n_steps);
+    if due || step == config.train_steps {
+        let means: Vec<_> =
+            state.sums.iter().map(|(name, sum, n)| (name.clone(), sum / *n as f64)).collect();
         metrics.log(step, &means)?;
-        state.count = 0;
+    }
+    // Those of an odd last step go on where the training is extended.
+    if due {
+        state.sums.clear();
     }
     Ok(())
 }
@@ -523,7 +530,106 @@ mod tests {
         run_validated(odd.path(), 20, policy, None).unwrap();
         run_validated(odd.path(), 29, policy, Some(25)).unwrap();
         run_validated(odd.path(), 30, policy, None).unwrap();
-        assert_eq!(position(whole, 6).len(), position(odd.path(), 3).len());
+        assert_eq!(position(odd.path(), 3), position(parts, 3));
+    }
+
+    #[test]
+    fn the_metrics_of_an_extended_training_are_those_of_a_whole_one() {
+        let (whole, parts) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let (whole, parts) = (whole.path(), parts.path());
+        let policy = CheckpointPolicy::default();
+        run_validated(whole, 60, policy, None).unwrap();
+        run_validated(parts, 30, policy, None).unwrap();
+        run_validated(parts, 60, policy, None).unwrap();
+        let lines = |path: &Path| -> Vec<String> {
+            let text = fs::read_to_string(path.join("metrics.jsonl")).unwrap();
+            text.lines().map(str::to_owned).collect()
+        };
+        let (whole, mut parts) = (lines(whole), lines(parts));
+        // The last steps of the shorter one are logged once more.
+        let last = |line: &String| line.contains("\"step\":30}") && line.contains("position");
+        assert_eq!(parts.iter().filter(|line| last(line)).count(), 1, "{parts:?}");
+        parts.retain(|line| !last(line));
+        assert_eq!(parts, whole);
+    }
+
+    #[test]
+    fn a_training_whose_last_checkpoint_would_be_replaced_is_not_extended() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path();
+        let policy = CheckpointPolicy::default();
+        let manifest = |steps: u64| {
+            let training = TrainingConfig { train_steps: steps, ..CONFIG };
+            let config = serde_json::json!({ "training": training, "model_config": {} });
+            let mut manifest = Manifest::begin("walk", "walk", 1, config, vec![]);
+            manifest.extendable = true;
+            (training, manifest)
+        };
+        // Killed after its last checkpoint, of step 25.
+        let (training, begun) = manifest(25);
+        let walk = Walk { position: 0.0, interrupt: None, nan_at: 0 };
+        let mut run = RunDir::begin(path, begun, true).unwrap();
+        let mut trainee = Validated(walk, &[5.0, 3.0, 4.0], policy);
+        train(&mut run, &training, &mut trainee, &Silent, &Interrupt::new()).unwrap();
+        drop(run);
+        let extended = |extendable: bool| {
+            let (_, mut more) = manifest(60);
+            more.extendable = extendable;
+            RunDir::begin(path, more, true).unwrap_err().to_string()
+        };
+        let error = extended(true);
+        assert!(error.contains("train_steps 60, was 25: its last checkpoint"), "{error}");
+        let error = extended(false);
+        assert!(error.contains("train_steps 60, was 25: the first steps would"), "{error}");
+    }
+
+    #[test]
+    fn a_training_that_stopped_early_says_so_when_more_is_asked_of_it() {
+        struct Lines(std::sync::Mutex<Vec<String>>);
+        impl Progress for Lines {
+            fn set(&self, _done: u64, _total: u64) {}
+
+            fn line(&self, line: &str) {
+                self.0.lock().unwrap().push(line.to_owned());
+            }
+        }
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path();
+        let policy = CheckpointPolicy { keep: None, early_stopping: Some(3) };
+        // It stops at step 50, of 55.
+        run_validated(path, 55, policy, None).unwrap();
+        assert_eq!(numbers(path), [1, 2, 3, 4, 5]);
+        let training = TrainingConfig { train_steps: 60, ..CONFIG };
+        let config = serde_json::json!({ "training": training, "model_config": {} });
+        let mut manifest = Manifest::begin("walk", "walk", 1, config, vec![]);
+        manifest.extendable = true;
+        let mut run = RunDir::begin(path, manifest, true).unwrap();
+        let walk = Walk { position: 0.0, interrupt: None, nan_at: 0 };
+        let lines = Lines(std::sync::Mutex::default());
+        let mut trainee = Validated(walk, LOSSES, policy);
+        train(&mut run, &training, &mut trainee, &lines, &Interrupt::new()).unwrap();
+        let lines = lines.0.into_inner().unwrap();
+        assert!(lines.iter().any(|line| line.starts_with("stopped early at step 50")), "{lines:?}");
+    }
+
+    #[test]
+    fn pruning_that_was_killed_is_made_up_for() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path();
+        let policy = CheckpointPolicy { keep: Some(1), early_stopping: None };
+        run_validated(path, 60, CheckpointPolicy::default(), Some(40)).unwrap();
+        // Killed in the middle of the last pruning: the first is on its way out.
+        let checkpoints = path.join("checkpoints");
+        fs::rename(checkpoints.join("model-001"), checkpoints.join(".model-001.1-0.tmp")).unwrap();
+        fs::remove_file(checkpoints.join(".model-001.1-0.tmp/position")).unwrap();
+        run_validated(path, 60, policy, Some(41)).unwrap();
+        let mut names: Vec<_> =
+            fs::read_dir(&checkpoints).unwrap().map(|e| e.unwrap().file_name()).collect();
+        names.sort();
+        assert_eq!(names, ["model-002", "model-004", "model-005"]);
+        // What an interruption left is not one of the newest.
+        run_validated(path, 60, policy, Some(42)).unwrap();
+        assert_eq!(numbers(path), [2, 4, 5]);
     }
 
     #[test]
@@ -532,9 +638,12 @@ mod tests {
         let path = directory.path();
         let policy = CheckpointPolicy { keep: Some(1), early_stopping: None };
         run_validated(path, 60, policy, Some(12)).unwrap();
-        TrainedRun::open(path, "walk", Some(1)).unwrap().keep();
+        let taken = TrainedRun::open(path, "walk", Some(1)).unwrap();
+        taken.keep().unwrap();
         run_validated(path, 60, policy, None).unwrap();
         assert_eq!(numbers(path), [1, 6]);
+        fs::remove_dir_all(taken.checkpoint()).unwrap();
+        assert!(matches!(taken.keep(), Err(RunError::NoCheckpoint { number: Some(1), .. })));
     }
 
     #[test]

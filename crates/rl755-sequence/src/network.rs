@@ -100,7 +100,7 @@ pub trait SequenceNetwork: Module + 'static {
     }
 
     /// The loss of a prediction that just repeats the last latent, which shows what a loss is
-    /// worth. `squared_changes` has, for each latent dimension, the mean squared difference
+    /// worth; where it has other parts too, `latent_loss` among them is meant. `squared_changes` has, for each latent dimension, the mean squared difference
     /// between consecutive latents.
     fn baseline(&self, _squared_changes: &[f64]) -> Option<f64> {
         None

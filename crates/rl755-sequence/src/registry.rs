@@ -122,7 +122,7 @@ impl SequenceRegistry {
         device: &Device,
     ) -> Result<Box<dyn SequenceModel>, SequenceError> {
         let run = TrainedRun::open(model_dir, STAGE, checkpoint)?;
-        run.keep();
+        run.keep()?;
         let config: SequenceRunConfig = run.config()?;
         (self.entry(&config.model)?.load)(&config, run.checkpoint(), device)
     }

@@ -43,10 +43,8 @@ pub struct SequenceRunConfig {
     /// Sequences in a step.
     pub batch_size: usize,
     /// What passes were computed in.
-    #[serde(default)]
     pub precision: Precision,
     /// Checkpoints without a better one after which it stops.
-    #[serde(default)]
     pub early_stopping: Option<u64>,
 }
 

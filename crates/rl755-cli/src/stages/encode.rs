@@ -26,7 +26,7 @@ pub struct Encode {
     #[arg(long, value_name = "DIR")]
     model: PathBuf,
     /// Its checkpoint: a number, `best` (the lowest validation loss) or `last` [default: the one that
-    /// the finished training names: the last, or after --early-stopping the best]
+    /// the finished training names: the last, or with --early-stopping the best]
     #[arg(long, value_name = "N|best|last", value_parser = checkpoint)]
     checkpoint: Option<Choice>,
     #[command(flatten)]

@@ -92,7 +92,7 @@ impl Evaluate {
                 let sequence = self.sequence.as_ref().or(run.sequence.as_ref());
                 let device = self.device.open()?;
                 let sequence = sequence.map(PathBuf::as_path);
-                let models = load_world_model(plugins, encoder, sequence, &device).context(
+                let models = load_world_model(plugins, encoder, sequence, None, &device).context(
                     "cannot load what the controller was trained with (--encoder and --sequence \
                      say where it is if it was moved)",
                 )?;

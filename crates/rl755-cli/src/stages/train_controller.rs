@@ -6,12 +6,12 @@ use anyhow::Context;
 use rl755_controller::{
     Covariance, Resources, StageContext, TrainControllerConfig, train_controller,
 };
-use rl755_run::{Outcome, TrainingConfig};
+use rl755_run::{Choice, Outcome, TrainingConfig};
 
 use crate::{
     Desk, Plugins, Stage,
     device::DeviceFlags,
-    flag_values::{at_least_1, count, object, positive, steps},
+    flag_values::{at_least_1, checkpoint, count, object, positive, steps},
     stage::WITH_RESUME,
     world_model::load_world_model,
 };
@@ -33,6 +33,11 @@ pub struct TrainController {
     /// controller sees the latent alone]
     #[arg(long, value_name = "DIR")]
     sequence: Option<PathBuf>,
+    /// The checkpoint of the sequence model, whose encoder follows from it, or without one of the
+    /// encoder: a number, `best` (the lowest validation loss) or `last` [default: the one that the
+    /// finished training names: the last, or with --early-stopping the best]
+    #[arg(long, value_name = "N|best|last", value_parser = checkpoint)]
+    checkpoint: Option<Choice>,
     /// The environment's versioned id
     #[arg(long, default_value = "CarRacing-v3", value_name = "ID")]
     environment: String,
@@ -90,7 +95,8 @@ impl Stage for TrainController {
 
     fn run(self, plugins: &Plugins, desk: &Desk) -> anyhow::Result<Outcome> {
         let device = self.device.open()?;
-        let models = load_world_model(plugins, &self.encoder, self.sequence.as_deref(), &device)?;
+        let sequence = self.sequence.as_deref();
+        let models = load_world_model(plugins, &self.encoder, sequence, self.checkpoint, &device)?;
         let config = TrainControllerConfig {
             controller: self.controller,
             controller_config: self.controller_config,

@@ -74,7 +74,6 @@ pub struct EncoderSource {
     /// Values in a latent.
     pub latent_width: usize,
     /// What else it says of each observation: names of extras and their widths.
-    #[serde(default)]
     pub extras: BTreeMap<String, usize>,
 }
 

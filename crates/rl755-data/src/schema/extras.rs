@@ -60,15 +60,12 @@ pub(crate) fn widths(extras: &BTreeMap<String, Array2<f32>>) -> BTreeMap<String,
 
 /// Rejects names and widths that are not stored.
 fn check(name: &str, width: usize) -> Result<(), SchemaError> {
-    let wrong = |found: String, expected: String| {
-        of(name)(SchemaError::Value { key: "values", step: None, found, expected })
-    };
     if !is_name(name) {
-        let expected = "a name of 1 to 64 ASCII letters, digits, `_`, `-` and `.`";
-        return Err(wrong("under that name".to_owned(), expected.to_owned()));
+        return Err(SchemaError::ExtraName { name: name.to_owned() });
     }
     if width == 0 {
-        return Err(wrong("without values".to_owned(), "a width of at least 1".to_owned()));
+        let (found, expected) = ("without values".to_owned(), "a width of at least 1".to_owned());
+        return Err(of(name)(SchemaError::Value { key: "values", step: None, found, expected }));
     }
     Ok(())
 }

@@ -130,6 +130,14 @@ pub enum SchemaError {
         /// What is wrong with it.
         source: Box<SchemaError>,
     },
+    /// An extra of an encoded rollout may not be called that.
+    #[error(
+        "an extra is called `{name}`; it must be 1 to 64 ASCII letters, digits, `_`, `-` and `.`"
+    )]
+    ExtraName {
+        /// Its name.
+        name: String,
+    },
     /// A text cannot be understood.
     #[error("`{key}` cannot be read: {reason}")]
     Text {

@@ -4,7 +4,7 @@ use burn::{
     module::Module,
     tensor::{Device, Tensor, activation::softplus},
 };
-use rl755_nn::{Losses, OptimizerConfig, full_precision};
+use rl755_nn::{Losses, OptimizerConfig, full_precision, watch};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -175,7 +175,9 @@ impl Infilling {
         actions: Tensor<3>,
         masks: &Masks,
     ) -> Losses {
-        let (_, filled) = self.generate(latents.clone(), actions.clone(), masks);
+        let (features, filled) = self.generate(latents.clone(), actions.clone(), masks);
+        watch("the features of the generator", &features);
+        watch("the latents filled in", &filled);
         let apart = |x: Tensor<3>, y: Tensor<3>| full_precision(x) - full_precision(y);
         let errors = apart(filled.clone(), latents.clone()).square();
         let error = masked_mean(errors, &masks.asked);

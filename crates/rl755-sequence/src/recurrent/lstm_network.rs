@@ -104,9 +104,8 @@ impl SequenceNetwork for LstmNetwork {
         MdnRnn::default_optimizer(&MdnRnnConfig::default())
     }
 
-    /// Repeating the last latent; none where the loss has other parts.
     fn baseline(&self, squared_changes: &[f64]) -> Option<f64> {
-        self.outcome.is_empty().then(|| Prediction::Value.baseline(squared_changes))
+        Some(Prediction::Value.baseline(squared_changes))
     }
 }
 

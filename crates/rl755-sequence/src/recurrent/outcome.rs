@@ -49,7 +49,7 @@ impl OutcomeHeads {
     }
 
     /// Whether there are none.
-    pub(super) fn is_empty(&self) -> bool {
+    fn is_empty(&self) -> bool {
         self.reward.is_none() && self.done.is_none()
     }
 

@@ -6,7 +6,7 @@ use burn::{
     tensor::{Bool, Device, Tensor, TensorData, activation::softmax},
 };
 use rl755_kernels::gelu;
-use rl755_nn::{Losses, OptimizerConfig, full_precision};
+use rl755_nn::{Losses, OptimizerConfig, full_precision, watch};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -155,10 +155,12 @@ impl Retrieval {
         let queries = apply_linear(&self.query, hidden.flatten(0, 1));
         let queries = queries.reshape([batch as i32, length as i32, -1]);
         let retrieved = self.retrieve(inputs, queries, width);
+        watch("what is retrieved", &retrieved);
         let features = features.reshape([batch * length, width]);
         let both = Tensor::cat(vec![features.clone(), retrieved], 1);
         let wide = gelu(apply_linear(&self.expansion, both));
         let joined = features + apply_linear(&self.contraction, wide);
+        watch("what joins the retrieved to the context", &joined);
         let raw = apply_linear(&self.transformer.output, joined.clone());
         let outputs = raw.dims()[1];
         (joined.reshape([batch, length, width]), raw.reshape([batch, length, outputs]))
