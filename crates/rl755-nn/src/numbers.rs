@@ -8,6 +8,10 @@ use rayon::prelude::*;
 pub(crate) const PART: usize = 1 << 14;
 
 /// Numbers shaped like a parameter: plain slices on `flex`, tensors elsewhere.
+#[allow(
+    clippy::large_enum_variant,
+    reason = "tensors are large with the feature cuda; there are two of these for a parameter"
+)]
 #[derive(Clone, Debug)]
 pub(crate) enum Numbers {
     /// In memory.
