@@ -42,7 +42,7 @@ fn gelu(x: f32) -> f32 {
     x * sigmoid(x * (x * x).mul_add(0.071_354_814, 1.595_769_2))
 }
 
-/// [`gelu`] of every number.
+/// The Gaussian error linear unit of every number.
 pub fn gelu_all(x: &mut [f32]) {
     Arch::new().dispatch(Gelu(x));
 }
