@@ -9,7 +9,10 @@ use std::{
 use anyhow::{Context, bail};
 use serde::{Deserialize, de::DeserializeOwned};
 
-use super::{machine::CpuTime, rates::Round};
+use super::{
+    machine::CpuTime,
+    rates::{Round, Rounds},
+};
 use crate::workspace;
 
 /// A running program, at rest between rounds. It ends when this is dropped, as its input ends.
@@ -68,6 +71,32 @@ impl Drop for Contestant {
     }
 }
 
+/// Starts all of `commands` and runs `rounds` of `seconds`, one program after another in each, after
+/// `warm_up` seconds of each.
+pub(crate) fn race(
+    commands: Vec<Command>,
+    warm_up: f64,
+    rounds: u32,
+    seconds: f64,
+) -> anyhow::Result<Vec<Rounds>> {
+    let mut running = Vec::new();
+    for command in commands {
+        let shown = workspace::display(&command);
+        let contestant = Contestant::start(command)?;
+        let contestant = contestant.with_context(|| format!("`{shown}` is not ready"))?;
+        running.push((contestant, Rounds::default()));
+    }
+    for (contestant, _) in &mut running {
+        contestant.round(warm_up)?;
+    }
+    for _ in 0..rounds {
+        for (contestant, done) in &mut running {
+            done.0.push(contestant.round(seconds)?);
+        }
+    }
+    Ok(running.into_iter().map(|(_, rounds)| rounds).collect())
+}
+
 /// `program`, held to `cores` where that is possible.
 pub(crate) fn held_to(cores: Option<&[usize]>, program: impl AsRef<OsStr>) -> Command {
     let Some(cores) = cores else { return Command::new(program) };
@@ -113,6 +142,24 @@ mod tests {
         let mut contestant =
             Contestant::start(shell(r#"echo '{"ready": true}'; read -r line"#)).unwrap().unwrap();
         assert!(format!("{:#}", contestant.round(1.0).unwrap_err()).contains("ended early"));
+    }
+
+    #[test]
+    fn programs_race_in_rounds() {
+        let script = |steps: u32| {
+            shell(&format!(
+                r#"echo '{{"ready": true}}'
+                while read -r seconds; do
+                    echo "{{\"steps\": {steps}, \"seconds\": $seconds, \"resets\": 0}}"
+                done"#
+            ))
+        };
+        let raced = race(vec![script(3), script(5)], 7.0, 2, 0.5).unwrap();
+        let steps = raced.iter().map(|rounds| {
+            let each = rounds.0.iter().map(|round| (round.steps, round.seconds));
+            each.collect::<Vec<_>>()
+        });
+        assert_eq!(steps.collect::<Vec<_>>(), [[(3, 0.5); 2], [(5, 0.5); 2]]);
     }
 
     #[test]

@@ -1,6 +1,11 @@
 //! Sections of `docs/benchmarks.md`: tables in Markdown, and what stands above them.
 
+use std::fs;
+
+use rl755_run::write_atomically;
+
 use super::machine;
+use crate::workspace;
 
 /// What a `docs/benchmarks.md` begins with.
 const PREAMBLE: &str = "# Benchmarks
@@ -99,8 +104,17 @@ pub(crate) fn megabytes(bytes: u64) -> String {
     if megabytes < 10.0 { format!("{megabytes:.2} MB") } else { format!("{megabytes:.0} MB") }
 }
 
+/// Puts `body` into `docs/benchmarks.md` as the section `heading`.
+pub(crate) fn write_section(heading: &str, body: &str) -> anyhow::Result<()> {
+    let path = workspace::root().join("docs/benchmarks.md");
+    let before = fs::read_to_string(&path).unwrap_or_default();
+    write_atomically(&path, with_section(&before, heading, body).as_bytes())?;
+    println!("written to {}", path.display());
+    Ok(())
+}
+
 /// `document` with the section `## heading` replaced by `body`, or added at the end.
-pub(crate) fn with_section(document: &str, heading: &str, body: &str) -> String {
+fn with_section(document: &str, heading: &str, body: &str) -> String {
     let heading = format!("## {heading}");
     let mut sections: Vec<String> = Vec::new();
     for line in document.lines() {

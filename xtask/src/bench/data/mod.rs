@@ -3,13 +3,10 @@
 mod programs;
 mod section;
 
-use std::{fs, path::PathBuf, process::ExitCode};
-
-use rl755_run::write_atomically;
+use std::{path::PathBuf, process::ExitCode};
 
 use self::{programs::Programs, section::Section};
 use super::{machine, rates::Rounds, report};
-use crate::workspace;
 
 /// Rollouts that are collected to be verified and sampled, and steps of each: more than a
 /// processor's caches hold.
@@ -160,11 +157,7 @@ impl DataBench {
         let text = section.text();
         println!("\n{text}");
         if all {
-            let path = workspace::root().join("docs/benchmarks.md");
-            let before = fs::read_to_string(&path).unwrap_or_default();
-            let after = report::with_section(&before, "Datasets", &text);
-            write_atomically(&path, after.as_bytes())?;
-            println!("written to {}", path.display());
+            report::write_section("Datasets", &text)?;
         }
         Ok(ExitCode::SUCCESS)
     }

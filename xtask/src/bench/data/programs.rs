@@ -11,10 +11,7 @@ use serde::Deserialize;
 
 use super::{Program, ROLLOUTS, STEPS, Speed, Task, machine};
 use crate::{
-    bench::{
-        contestant::{Contestant, held_to},
-        rates::Rounds,
-    },
+    bench::contestant::{held_to, race},
     python, workspace,
 };
 
@@ -105,23 +102,11 @@ impl Programs {
         rounds: u32,
         seconds: f64,
     ) -> anyhow::Result<Vec<Speed>> {
-        let mut running = Vec::new();
-        for &program in task.programs() {
-            let command = self.command(task, program, cores);
-            let shown = workspace::display(&command);
-            let contestant = Contestant::start(command)?;
-            let contestant = contestant.with_context(|| format!("`{shown}` is not ready"))?;
-            running.push((contestant, Speed { program, cores, rounds: Rounds::default() }));
-        }
-        for (contestant, _) in &mut running {
-            contestant.round(WARM_UP)?;
-        }
-        for _ in 0..rounds {
-            for (contestant, speed) in &mut running {
-                speed.rounds.0.push(contestant.round(seconds)?);
-            }
-        }
-        Ok(running.into_iter().map(|(_, speed)| speed).collect())
+        let programs = task.programs();
+        let commands = programs.iter().map(|&program| self.command(task, program, cores));
+        let all = race(commands.collect(), WARM_UP, rounds, seconds)?;
+        let speed = |(&program, rounds)| Speed { program, cores, rounds };
+        Ok(programs.iter().zip(all).map(speed).collect())
     }
 
     fn command(&self, task: Task, program: Program, cores: usize) -> Command {

@@ -3,14 +3,12 @@
 mod programs;
 mod section;
 
-use std::{fs, process::ExitCode, thread};
+use std::{process::ExitCode, thread};
 
 use rl755_env::{EnvRegistry, EnvSpec, Space};
-use rl755_run::write_atomically;
 
 use self::{programs::Programs, section::Section};
 use super::{machine, rates::Rounds, report};
-use crate::workspace;
 
 /// The environment that the bars are for.
 const BARRED: &str = "CarRacing-v3";
@@ -102,13 +100,7 @@ impl EnvBench {
         let text = section.text();
         println!("\n{text}");
         if all {
-            let path = workspace::root().join("docs/benchmarks.md");
-            let before = fs::read_to_string(&path).unwrap_or_default();
-            write_atomically(
-                &path,
-                report::with_section(&before, "Environments", &text).as_bytes(),
-            )?;
-            println!("written to {}", path.display());
+            report::write_section("Environments", &text)?;
         }
         Ok(ExitCode::SUCCESS)
     }

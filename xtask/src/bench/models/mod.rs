@@ -4,13 +4,10 @@ mod flops;
 mod programs;
 mod section;
 
-use std::{fs, process::ExitCode, thread};
-
-use rl755_run::write_atomically;
+use std::{process::ExitCode, thread};
 
 use self::{programs::Programs, section::Section};
 use super::{machine, rates::Rounds, report};
-use crate::workspace;
 
 /// Training and encoding beside PyTorch's, and beside the machine's rate of matrix products
 ///
@@ -165,11 +162,7 @@ impl ModelsBench {
         let text = section.text();
         println!("\n{text}");
         if all {
-            let path = workspace::root().join("docs/benchmarks.md");
-            let before = fs::read_to_string(&path).unwrap_or_default();
-            let after = report::with_section(&before, "Models", &text);
-            write_atomically(&path, after.as_bytes())?;
-            println!("written to {}", path.display());
+            report::write_section("Models", &text)?;
         }
         Ok(ExitCode::SUCCESS)
     }
