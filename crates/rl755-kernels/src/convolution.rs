@@ -5,6 +5,7 @@
 
 mod backward;
 mod burns;
+mod direct;
 mod geometry;
 mod operations;
 mod packed;

@@ -41,6 +41,37 @@ impl Geometry {
         self.frame.iter().product()
     }
 
+    /// The same with the padding as part of the frames.
+    pub(crate) fn padded(&self) -> Self {
+        let [height, width, channels] = self.frame;
+        let [above, beside] = self.padding;
+        Self { frame: [height + 2 * above, width + 2 * beside, channels], padding: [0, 0], ..*self }
+    }
+
+    /// Frames with their padding, one after another.
+    pub(crate) fn pad(&self, frames: &[f32], padded: &mut Vec<f32>) {
+        let [_, width, channels] = self.frame;
+        let (line, whole) = (width * channels, self.padded());
+        padded.clear();
+        padded.resize(frames.len() / self.width() * whole.width(), 0.0);
+        let first = (self.padding[0] * whole.frame[1] + self.padding[1]) * channels;
+        let each = padded.chunks_exact_mut(whole.width()).zip(frames.chunks_exact(self.width()));
+        for (padded, frame) in each {
+            let lines = padded[first..].chunks_mut(whole.frame[1] * channels);
+            lines.zip(frame.chunks_exact(line)).for_each(|(to, from)| {
+                to[..line].copy_from_slice(from);
+            });
+        }
+    }
+
+    /// Where in a frame without padding the kernel begins at each place.
+    pub(crate) fn begins(&self) -> impl Iterator<Item = usize> {
+        let Self { frame: [_, width, channels], grid: [rows, columns], stride, .. } = *self;
+        (0..rows).flat_map(move |y| {
+            (0..columns).map(move |x| (y * stride[0] * width + x * stride[1]) * channels)
+        })
+    }
+
     /// The part of a kernel of `kernel` pixels that is inside `size` pixels when the kernel begins
     /// at `begin` of the padded ones: its first pixel, the one it falls on, and how many there are.
     #[inline(always)]

@@ -1,20 +1,15 @@
 //! A convolution with its weights in place, for frames that are encoded without tensors.
 
-use super::{
-    ConvOptions, check, geometry::Geometry, passes::Passes, pixels::repeated, seen_by,
-    weights::pack_transposed,
-};
+use super::{ConvOptions, check, direct::Direct, geometry::Geometry, seen_by};
 
 /// A convolution of frames of one size, on the calling thread.
 ///
 /// The result for a frame has the same bits whatever is convolved with it.
 #[derive(Clone, Debug)]
 pub struct PackedConvolution {
-    passes: Passes,
-    /// `[depth, to]`.
-    taps: Vec<f32>,
-    /// Repeated.
-    bias: Option<Vec<f32>>,
+    geometry: Geometry,
+    layer: Direct,
+    to: usize,
 }
 
 impl PackedConvolution {
@@ -35,14 +30,13 @@ impl PackedConvolution {
         assert!(bias.is_none_or(|bias| bias.len() == to), "a bias for each channel");
         check(&options, [height, width], frame, to);
         let geometry = seen_by([height, width], frame, &options);
-        let passes = Passes { geometry, batch: 1, n: to, activation: options.activation };
-        Self { passes, taps: pack_transposed(weight, to, &geometry), bias: bias.map(repeated) }
+        Self { geometry, layer: Direct::new(geometry, weight, bias, options.activation), to }
     }
 
     /// Height, width and channels of what comes out.
     pub fn output(&self) -> [usize; 3] {
-        let Geometry { grid: [height, width], .. } = self.passes.geometry;
-        [height, width, self.passes.n]
+        let [height, width] = self.geometry.grid;
+        [height, width, self.to]
     }
 
     /// Convolves whole frames `[height, width, channel]`, one after another, into `output`.
@@ -50,14 +44,12 @@ impl PackedConvolution {
     /// # Panics
     /// When the lengths do not fit.
     pub fn forward(&self, frames: &[f32], output: &mut Vec<f32>) {
-        let (width, to) = (self.passes.geometry.width(), self.output().iter().product::<usize>());
+        let (width, to) = (self.geometry.width(), self.layer.output());
         let batch = frames.len() / width;
         assert_eq!(frames.len(), batch * width, "whole frames of {width} numbers");
         output.resize(batch * to, 0.0);
-        let piece = self.passes.at_once(batch);
+        let piece = self.layer.at_once();
         let pieces = output.chunks_mut(piece * to).zip(frames.chunks(piece * width));
-        pieces.for_each(|(output, frames)| {
-            self.passes.convolve_some(frames, &self.taps, self.bias.as_deref(), output);
-        });
+        pieces.for_each(|(output, frames)| self.layer.convolve(frames, output));
     }
 }

@@ -3,7 +3,8 @@
 //! With `patches` what a kernel sees of the frames (`[rows, depth]`, a row for each place of each
 //! frame), `grid` the numbers at the places (`[rows, n]`) and `taps` the weights (`[n, depth]`):
 //!
-//! - [`Passes::convolve`]: `grid = patches · tapsᵀ`, a convolution;
+//! - [`Passes::convolve`]: `grid = patches · tapsᵀ`, a convolution, for which patches are gathered in
+//!   small batches only ([`direct`](super::direct));
 //! - [`Passes::transpose`]: `patches = grid · taps`, added up to frames, a transposed convolution;
 //! - `taps = gridᵀ · patches`, the gradient of the weights of both ([`backward`](super::backward)).
 //!
@@ -15,6 +16,7 @@ use rayon::prelude::*;
 
 use super::{
     Activation,
+    direct::Direct,
     geometry::{Geometry, PatchOrder},
     pixels::{activate, add_bias, repeated, set_bias},
     weights::{pack, pack_transposed},
@@ -67,14 +69,9 @@ impl Passes {
         self.batch.div_ceil(SHARES).max(1)
     }
 
-    /// Frames at once.
+    /// Frames at once: their patches fit the cache.
     pub(super) fn piece(&self) -> usize {
-        self.at_once(self.share())
-    }
-
-    /// Frames whose patches fit the cache, at least 1 and at most `most`.
-    pub(super) fn at_once(&self, most: usize) -> usize {
-        (PATCHES / (self.geometry.places() * self.geometry.depth())).clamp(1, most.max(1))
+        (PATCHES / (self.geometry.places() * self.geometry.depth())).clamp(1, self.share())
     }
 
     /// Whether the whole batch is one product.
@@ -149,34 +146,12 @@ impl Passes {
             });
             return grid;
         }
-        let taps = pack_transposed(weight, n, &self.geometry);
-        let piece = self.piece();
-        let pieces = grid.par_chunks_mut(piece * self.geometry.places() * n);
-        let bias = bias.map(repeated);
-        pieces.zip(frames.par_chunks(piece * self.geometry.width())).for_each(|(grid, frames)| {
-            self.convolve_some(frames, &taps, bias.as_deref(), grid);
-        });
+        let layer = Direct::new(self.geometry, weight, bias, self.activation);
+        let piece = layer.at_once().min(self.share());
+        let pieces = grid.par_chunks_mut(piece * layer.output());
+        let pieces = pieces.zip(frames.par_chunks(piece * self.geometry.width()));
+        pieces.for_each(|(grid, frames)| layer.convolve(frames, grid));
         grid
-    }
-
-    /// Some frames, on the calling thread: `taps` are `[depth, n]`, `bias` is [`repeated`]. The
-    /// result for a frame has the same bits whatever the others are.
-    pub(crate) fn convolve_some(
-        &self,
-        frames: &[f32],
-        taps: &[f32],
-        bias: Option<&[f32]>,
-        grid: &mut [f32],
-    ) {
-        let taps = Matrix::new(taps, [self.geometry.depth(), self.n]);
-        SCRATCH.with_borrow_mut(|scratch| {
-            vectorized(|| {
-                let patches = self.gather(frames, &mut scratch.patches);
-                multiply(patches, taps, grid, Store::Set);
-                add_bias(bias, grid);
-                activate(self.activation, grid);
-            });
-        });
     }
 
     pub(super) fn convolve_as_one(&self, patches: &[f32], weight: &[f32], grid: &mut [f32]) {
