@@ -1,7 +1,7 @@
 //! What a stage works with, whatever its config.
 
 use rl755_env::EnvRegistry;
-use rl755_run::{Interrupt, Progress};
+use rl755_run::{Interrupt, Progress, Spectator};
 
 use crate::ControllerRegistry;
 
@@ -38,4 +38,6 @@ pub struct StageContext<'a> {
     pub progress: &'a dyn Progress,
     /// Whether to save and stop.
     pub interrupt: &'a Interrupt,
+    /// Who is shown the policy in training.
+    pub spectator: &'a dyn Spectator,
 }

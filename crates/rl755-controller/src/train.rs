@@ -216,6 +216,7 @@ impl Trainee for Evolution<'_> {
                  (standard error) on {tracks} other tracks"
             ));
         }
+        self.context.spectator.update(step, &single(self.evolution.mean()));
         self.curve.push(CurvePoint { generation: step, best, mean, evaluation });
         Ok(metrics)
     }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{EnvError, ObservationMut, RgbFrame, Space};
+use crate::{EnvError, ObservationMut, RgbFrame, Scene3d, Space};
 
 /// What a caller must know of an environment before it makes one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -94,6 +94,12 @@ pub trait Env: Send {
     fn render(&mut self) -> Result<Option<RgbFrame>, EnvError> {
         Ok(None)
     }
+
+    /// The environment in three dimensions, for those who draw it elsewhere; `None` from those that
+    /// have only pictures.
+    fn scene(&self) -> Option<&dyn Scene3d> {
+        None
+    }
 }
 
 impl<E: Env + ?Sized> Env for Box<E> {
@@ -115,5 +121,9 @@ impl<E: Env + ?Sized> Env for Box<E> {
 
     fn render(&mut self) -> Result<Option<RgbFrame>, EnvError> {
         (**self).render()
+    }
+
+    fn scene(&self) -> Option<&dyn Scene3d> {
+        (**self).scene()
     }
 }

@@ -3,7 +3,7 @@
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::{Env, EnvError, EnvSpec, ObservationMut, RgbFrame, Step};
+use crate::{Env, EnvError, EnvSpec, ObservationMut, RgbFrame, Scene3d, Step};
 
 /// An id with the options behind it.
 #[derive(Clone, Debug, PartialEq)]
@@ -87,6 +87,10 @@ impl Env for Named {
 
     fn render(&mut self) -> Result<Option<RgbFrame>, EnvError> {
         self.env.render()
+    }
+
+    fn scene(&self) -> Option<&dyn Scene3d> {
+        self.env.scene()
     }
 }
 

@@ -6,7 +6,7 @@ use anyhow::Context;
 use rl755_controller::{
     Covariance, Resources, StageContext, TrainControllerConfig, train_controller,
 };
-use rl755_run::{Choice, Outcome, TrainingConfig};
+use rl755_run::{Choice, NoSpectator, Outcome, TrainingConfig};
 
 use crate::{
     Desk, Plugins, Stage,
@@ -137,6 +137,7 @@ pub(super) fn stage_context<'a>(
         resources: Resources { batch, threads: rayon::current_num_threads(), groups: 0 },
         progress: &*desk.progress,
         interrupt: &desk.interrupt,
+        spectator: &NoSpectator,
     }
 }
 

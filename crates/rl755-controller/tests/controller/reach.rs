@@ -200,6 +200,7 @@ impl Surroundings {
             resources,
             progress: &Silent,
             interrupt: &self.interrupt,
+            spectator: &rl755_run::NoSpectator,
         }
     }
 }

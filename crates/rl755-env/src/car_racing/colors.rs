@@ -1,6 +1,6 @@
 //! The colours of a track and what is around it.
 
-use crate::numpy_rng::NumpyRng;
+use crate::numpy::NumpyRng;
 
 /// Greatest drawn level of a channel.
 const DRAWN: f64 = 210.0;

@@ -9,7 +9,7 @@ use super::{
     road::Road,
     track::{self, PLAYFIELD, TrackPoint},
 };
-use crate::{Step, numpy_rng::NumpyRng};
+use crate::{Step, numpy::NumpyRng};
 
 /// The state of an episode.
 #[derive(Clone, Debug)]

@@ -30,7 +30,7 @@ use self::{
     picture::{draw_observation, picture_for_people},
     scene::Scene,
 };
-use crate::{Env, EnvError, EnvSpec, ObservationMut, RgbFrame, Space, Step, numpy_rng::NumpyRng};
+use crate::{Env, EnvError, EnvSpec, ObservationMut, RgbFrame, Space, Step, numpy::NumpyRng};
 
 /// Height and width of a frame in pixels.
 const FRAME_SIZE: usize = 96;

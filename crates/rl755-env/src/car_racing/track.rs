@@ -3,7 +3,7 @@
 
 use std::f64::consts::PI;
 
-use crate::numpy_rng::NumpyRng;
+use crate::numpy::NumpyRng;
 
 /// World units per unit of the track's design.
 const SCALE: f64 = 6.0;

@@ -5,9 +5,9 @@ use std::f64::consts::{FRAC_PI_2, PI};
 use super::{
     Core,
     canvas::{BLACK, Canvas, whole_pixels},
-    rotate, square, write_observation,
+    rotate, write_observation,
 };
-use crate::{Env, EnvError, EnvSpec, ObservationMut, RgbFrame, Space, Step};
+use crate::{Env, EnvError, EnvSpec, ObservationMut, RgbFrame, Space, Step, numpy::square};
 
 const GRAVITY: f64 = 9.8;
 /// Of each link, in metres, as far as the drawing is concerned; the equations have it as 1.

@@ -11,15 +11,13 @@ mod mountain_car;
 mod mountain_car_continuous;
 mod pendulum;
 
-use std::hint::black_box;
-
 pub use acrobot::Acrobot;
 pub use cartpole::{CartPole, CartPoleConfig};
 pub use mountain_car::{MountainCar, MountainCarConfig};
 pub use mountain_car_continuous::MountainCarContinuous;
 pub use pendulum::{Pendulum, PendulumConfig};
 
-use crate::{EnvError, EnvSpec, ObservationMut, Step, numpy_rng::NumpyRng};
+use crate::{EnvError, EnvSpec, ObservationMut, Step, numpy::NumpyRng};
 
 /// What all five have beside their state: the spec, the random stream, and whether there is an
 /// episode.
@@ -93,18 +91,6 @@ fn write_observation<const N: usize>(values: [f64; N], observation: &mut [f32]) 
     for (to, from) in observation.iter_mut().zip(values) {
         *to = from as f32;
     }
-}
-
-/// `x²` by the C library's `pow`, as NumPy's scalars compute `x ** 2`: once in a thousand times it
-/// differs from `x * x` by a rounding, and the states would no longer have Gymnasium's very bits.
-fn square(x: f64) -> f64 {
-    // The compiler must not see the exponent: it would multiply.
-    x.powf(black_box(2.0))
-}
-
-/// As [`square`], by `powf`. Here a rounding shows: Pendulum's rewards would differ by up to 1e-10.
-fn square_f32(x: f32) -> f32 {
-    x.powf(black_box(2.0))
 }
 
 /// A point turned counter-clockwise about the origin by an angle in radians.

@@ -7,9 +7,12 @@ use serde::{Deserialize, Serialize};
 use super::{
     Core,
     canvas::{BLACK, Canvas, Point, whole_pixels},
-    rotate, square, square_f32, write_observation,
+    rotate, write_observation,
 };
-use crate::{Env, EnvError, EnvSpec, ObservationMut, RgbFrame, Space, Step};
+use crate::{
+    Env, EnvError, EnvSpec, ObservationMut, RgbFrame, Space, Step,
+    numpy::{square, square_f32},
+};
 
 /// The greatest speed, in radians per second.
 const MAX_SPEED: f64 = 8.0;

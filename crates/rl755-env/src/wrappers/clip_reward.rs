@@ -1,7 +1,7 @@
 //! Rewards within bounds.
 
 use super::misfit;
-use crate::{Env, EnvError, EnvSpec, ObservationMut, RgbFrame, Step};
+use crate::{Env, EnvError, EnvSpec, ObservationMut, RgbFrame, Scene3d, Step};
 
 /// Keeps rewards within bounds, as Gymnasium's `ClipReward` does.
 #[derive(Debug)]
@@ -57,5 +57,9 @@ impl<E: Env> Env for ClipReward<E> {
 
     fn render(&mut self) -> Result<Option<RgbFrame>, EnvError> {
         self.env.render()
+    }
+
+    fn scene(&self) -> Option<&dyn Scene3d> {
+        self.env.scene()
     }
 }

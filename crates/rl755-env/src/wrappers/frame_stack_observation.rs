@@ -2,8 +2,8 @@
 
 use super::misfit;
 use crate::{
-    Env, EnvError, EnvSpec, ObservationBuffer, ObservationMut, ObservationRef, RgbFrame, Space,
-    Step,
+    Env, EnvError, EnvSpec, ObservationBuffer, ObservationMut, ObservationRef, RgbFrame, Scene3d,
+    Space, Step,
 };
 
 /// The most observations in a stack: with more, a slip would take all memory.
@@ -149,5 +149,9 @@ impl<E: Env> Env for FrameStackObservation<E> {
 
     fn render(&mut self) -> Result<Option<RgbFrame>, EnvError> {
         self.env.render()
+    }
+
+    fn scene(&self) -> Option<&dyn Scene3d> {
+        self.env.scene()
     }
 }

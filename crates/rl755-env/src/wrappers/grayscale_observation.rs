@@ -1,7 +1,7 @@
 //! Frames without colours.
 
 use super::misfit;
-use crate::{Env, EnvError, EnvSpec, ObservationMut, RgbFrame, Space, Step};
+use crate::{Env, EnvError, EnvSpec, ObservationMut, RgbFrame, Scene3d, Space, Step};
 
 /// How bright red, green and blue are: Rec. 709 as Gymnasium 1.4.0 rounds it.
 const WEIGHTS: [f64; 3] = [0.2125, 0.7154, 0.0721];
@@ -74,5 +74,9 @@ impl<E: Env> Env for GrayscaleObservation<E> {
 
     fn render(&mut self) -> Result<Option<RgbFrame>, EnvError> {
         self.env.render()
+    }
+
+    fn scene(&self) -> Option<&dyn Scene3d> {
+        self.env.scene()
     }
 }

@@ -1,7 +1,7 @@
 //! Environments around other environments, named as Gymnasium's wrappers where it has them.
 //!
 //! Each is an [`Env`](crate::Env) over any other, so they stack in any order. The outermost one's
-//! spec says what the whole stack takes and gives; pictures for people come from the innermost.
+//! spec says what the whole stack takes and gives; pictures and scenes come from the innermost.
 //! All memory is taken when a wrapper is made: resetting and stepping take none, but for pictures
 //! that are recorded.
 //!

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::misfit;
-use crate::{Env, EnvError, EnvSpec, ObservationMut, RgbFrame, Step};
+use crate::{Env, EnvError, EnvSpec, ObservationMut, RgbFrame, Scene3d, Step};
 
 /// A picture of a recorded episode.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -112,6 +112,10 @@ where
 
     fn render(&mut self) -> Result<Option<RgbFrame>, EnvError> {
         self.env.render()
+    }
+
+    fn scene(&self) -> Option<&dyn Scene3d> {
+        self.env.scene()
     }
 }
 

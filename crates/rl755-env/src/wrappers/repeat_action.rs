@@ -1,7 +1,7 @@
 //! Taking every action several times.
 
 use super::misfit;
-use crate::{Env, EnvError, EnvSpec, ObservationMut, RgbFrame, Step};
+use crate::{Env, EnvError, EnvSpec, ObservationMut, RgbFrame, Scene3d, Step};
 
 /// Takes every action several times and adds up the rewards; stops early where the episode ends.
 /// The observation is the last one. As Gymnasium's `RepeatAction`.
@@ -68,5 +68,9 @@ impl<E: Env> Env for RepeatAction<E> {
 
     fn render(&mut self) -> Result<Option<RgbFrame>, EnvError> {
         self.env.render()
+    }
+
+    fn scene(&self) -> Option<&dyn Scene3d> {
+        self.env.scene()
     }
 }

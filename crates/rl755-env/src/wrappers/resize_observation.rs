@@ -4,7 +4,7 @@ use super::{
     area_resize::{AreaResize, MAX_AREA},
     misfit,
 };
-use crate::{Env, EnvError, EnvSpec, ObservationMut, RgbFrame, Space, Step};
+use crate::{Env, EnvError, EnvSpec, ObservationMut, RgbFrame, Scene3d, Space, Step};
 
 /// Resizes frames: each new pixel is the mean of the area that it covers, rounded to the nearest
 /// level.
@@ -77,5 +77,9 @@ impl<E: Env> Env for ResizeObservation<E> {
 
     fn render(&mut self) -> Result<Option<RgbFrame>, EnvError> {
         self.env.render()
+    }
+
+    fn scene(&self) -> Option<&dyn Scene3d> {
+        self.env.scene()
     }
 }

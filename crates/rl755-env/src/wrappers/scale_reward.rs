@@ -1,7 +1,7 @@
 //! Rewards on another scale.
 
 use super::misfit;
-use crate::{Env, EnvError, EnvSpec, ObservationMut, RgbFrame, Step};
+use crate::{Env, EnvError, EnvSpec, ObservationMut, RgbFrame, Scene3d, Step};
 
 /// Multiplies rewards by a factor, as Gymnasium's `TransformReward` does with such a function.
 #[doc(alias = "TransformReward")]
@@ -53,5 +53,9 @@ impl<E: Env> Env for ScaleReward<E> {
 
     fn render(&mut self) -> Result<Option<RgbFrame>, EnvError> {
         self.env.render()
+    }
+
+    fn scene(&self) -> Option<&dyn Scene3d> {
+        self.env.scene()
     }
 }

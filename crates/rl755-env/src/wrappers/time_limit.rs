@@ -1,6 +1,6 @@
 //! Cutting episodes off after a number of steps.
 
-use crate::{Env, EnvError, EnvSpec, ObservationMut, RgbFrame, Step};
+use crate::{Env, EnvError, EnvSpec, ObservationMut, RgbFrame, Scene3d, Step};
 
 /// Truncates the episodes of another environment, as Gymnasium's wrapper of that name does.
 ///
@@ -54,5 +54,9 @@ impl<E: Env> Env for TimeLimit<E> {
 
     fn render(&mut self) -> Result<Option<RgbFrame>, EnvError> {
         self.env.render()
+    }
+
+    fn scene(&self) -> Option<&dyn Scene3d> {
+        self.env.scene()
     }
 }

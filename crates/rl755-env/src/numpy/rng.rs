@@ -7,7 +7,7 @@ use rand_pcg::Lcg128Xsl64;
 
 /// `numpy.random.default_rng(seed)`: PCG64 seeded through `SeedSequence`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct NumpyRng {
+pub struct NumpyRng {
     pcg: Lcg128Xsl64,
     /// The upper half of the last 64 bits of which 32 were needed.
     half: Option<u32>,
@@ -15,31 +15,31 @@ pub(crate) struct NumpyRng {
 
 impl NumpyRng {
     /// The generator of `seed`.
-    pub(crate) fn new(seed: u64) -> Self {
+    pub fn new(seed: u64) -> Self {
         let [a, b, c, d] = SeedSequence::new(seed).words();
         let join = |high: u64, low: u64| u128::from(high) << 64 | u128::from(low);
         Self { pcg: Lcg128Xsl64::new(join(a, b), join(c, d)), half: None }
     }
 
     /// A generator whose seed nobody chose, as of an environment that is reset without one.
-    pub(crate) fn from_entropy() -> Self {
+    pub fn from_entropy() -> Self {
         // The standard library's hash keys come from the operating system.
         Self::new(RandomState::new().hash_one(0))
     }
 
     /// `rng.random()`: uniform in 0..1, in steps of 2⁻⁵³.
-    pub(crate) fn random(&mut self) -> f64 {
+    pub fn random(&mut self) -> f64 {
         (self.pcg.next_u64() >> 11) as f64 * (1.0 / 9_007_199_254_740_992.0)
     }
 
     /// `rng.uniform(low, high)`.
-    pub(crate) fn uniform(&mut self, low: f64, high: f64) -> f64 {
+    pub fn uniform(&mut self, low: f64, high: f64) -> f64 {
         low + (high - low) * self.random()
     }
 
     /// `rng.integers(count)`: uniform in 0..count, by Lemire's method on 32 bits. Nothing is drawn
     /// when there is no choice.
-    pub(crate) fn integers(&mut self, count: u32) -> u32 {
+    pub fn integers(&mut self, count: u32) -> u32 {
         if count <= 1 {
             return 0;
         }
