@@ -1,0 +1,1 @@
+//! What plays policies and serves the page, in a process of its own.
