@@ -147,6 +147,7 @@ impl Operation<3> for Attention {
         _output: View<'_>,
         weights: &Vec<f32>,
         gradient: View<'_>,
+        // Query, key and value are linear in the same steps: all are wanted, or none.
         _wanted: [bool; 3],
     ) -> [Option<Vec<f32>>; 3] {
         self.back(inputs, None, weights, gradient).map(Some)

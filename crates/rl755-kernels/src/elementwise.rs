@@ -1,6 +1,6 @@
 //! Exponentials and what is made of them, as arithmetic that compilers vectorise.
 
-use pulp::{Arch, NullaryFnOnce};
+use crate::simd::vectorized;
 
 /// e^x to 2 units in the last place; 0 below -87.3 (nearly), the largest below infinity above 88.
 #[inline(always)]
@@ -44,21 +44,10 @@ fn gelu(x: f32) -> f32 {
 
 /// The Gaussian error linear unit of every number.
 pub fn gelu_all(x: &mut [f32]) {
-    Arch::new().dispatch(Gelu(x));
-}
-
-/// What is compiled for each set of vector instructions.
-struct Gelu<'a>(&'a mut [f32]);
-
-impl NullaryFnOnce for Gelu<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
-        for x in self.0 {
-            *x = gelu(*x);
-        }
-    }
+    vectorized(
+        #[inline(always)]
+        move || x.iter_mut().for_each(|x| *x = gelu(*x)),
+    );
 }
 
 #[cfg(test)]

@@ -1,13 +1,13 @@
 //! The Gaussian error linear unit.
 
 use burn::tensor::{Tensor, activation::sigmoid as burn_sigmoid};
-use pulp::{Arch, NullaryFnOnce};
 use rayon::prelude::*;
 
 use crate::{
     Operation, View, apply,
     elementwise::{gelu_all, sigmoid},
     runs_here,
+    simd::vectorized,
 };
 
 /// `2u = x · (COEFFICIENTS[0] + COEFFICIENTS[1] · x²)`: 2 √(2/π), and that times 0.044715.
@@ -54,31 +54,27 @@ impl Operation<1> for Gelu {
         let backward = || {
             let mut gradient = gradient.values.to_vec();
             let parts = gradient.par_chunks_mut(PART).zip(x.values.par_chunks(PART));
-            parts.for_each(|(gradient, x)| Arch::new().dispatch(Backward { gradient, x }));
+            parts.for_each(|(gradient, x)| back(gradient, x));
             gradient
         };
         [wanted[0].then(backward)]
     }
 }
 
-struct Backward<'a> {
-    gradient: &'a mut [f32],
-    x: &'a [f32],
-}
-
-impl NullaryFnOnce for Backward<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
-        let [a, b] = COEFFICIENTS.map(|c| c as f32);
-        for (gradient, &x) in self.gradient.iter_mut().zip(self.x) {
-            let square = x * x;
-            let s = sigmoid(x * square.mul_add(b, a));
-            let slope = square.mul_add(3.0 * b, a); // of 2u
-            *gradient *= (x * (1.0 - s) * slope).mul_add(s, s);
-        }
-    }
+/// Multiplies `gradient` by the derivative at `x`.
+fn back(gradient: &mut [f32], x: &[f32]) {
+    vectorized(
+        #[inline(always)]
+        move || {
+            let [a, b] = COEFFICIENTS.map(|c| c as f32);
+            for (gradient, &x) in gradient.iter_mut().zip(x) {
+                let square = x * x;
+                let s = sigmoid(x * square.mul_add(b, a));
+                let slope = square.mul_add(3.0 * b, a); // of 2u
+                *gradient *= (x * (1.0 - s) * slope).mul_add(s, s);
+            }
+        },
+    );
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
 //! Layer normalisation (Ba, Kiros & Hinton 2016).
 
 use burn::tensor::Tensor;
-use pulp::{Arch, NullaryFnOnce};
+use pulp::NullaryFnOnce;
 use rayon::prelude::*;
 
-use crate::{Operation, View, apply, linear::add, runs_here};
+use crate::{Operation, View, apply, linear::add, runs_here, simd::vectorized};
 
 /// `(x - mean) / sqrt(variance + epsilon) · scale + shift` for each row of `x`, `[rows, width]`,
 /// with `scale` and `shift`, `[width]`.
@@ -51,7 +51,7 @@ impl Operation<3> for LayerNorm {
         )
             .into_par_iter()
             .for_each(|(y, moments, x)| {
-                Arch::new().dispatch(Forward { x, scale, shift, epsilon, y, moments });
+                vectorized(Forward { x, scale, shift, epsilon, y, moments });
             });
         (vec![rows, width], y, moments)
     }
@@ -66,6 +66,7 @@ impl Operation<3> for LayerNorm {
         _output: View<'_>,
         moments: &Moments,
         gradient: View<'_>,
+        // All come from one pass over the numbers: to leave some out would save little.
         _wanted: [bool; 3],
     ) -> [Option<Vec<f32>>; 3] {
         let [rows, width] = [x.shape[0], x.shape[1]];
@@ -80,14 +81,7 @@ impl Operation<3> for LayerNorm {
             .map(|(inputs, moments, x, gradient)| {
                 let mut sums = [vec![0.0; width], vec![0.0; width]];
                 let scale = scale.values;
-                Arch::new().dispatch(Backward {
-                    x,
-                    scale,
-                    moments,
-                    gradient,
-                    inputs,
-                    sums: &mut sums,
-                });
+                vectorized(Backward { x, scale, moments, gradient, inputs, sums: &mut sums });
                 sums
             })
             .collect();

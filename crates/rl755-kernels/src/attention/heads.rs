@@ -1,10 +1,9 @@
 //! One head of attention over one sequence.
 
-use pulp::{Arch, NullaryFnOnce};
-
 use crate::{
     elementwise::exp,
     matrix_product::{Matrix, Store, multiply},
+    simd::vectorized,
 };
 
 /// How sequences are shared among heads.
@@ -49,8 +48,7 @@ impl Head<'_> {
         let Heads { length, size, .. } = self.heads;
         multiply(self.part(q), self.part(k).transposed(), weights, Store::Set);
         let mut dropped = Vec::new();
-        let scale = self.scale();
-        Arch::new().dispatch(Softmax { scores: weights, length, scale });
+        softmax(weights, length, self.scale());
         let masked = match self.mask {
             None => &*weights,
             Some(mask) => {
@@ -85,12 +83,7 @@ impl Head<'_> {
         }
         multiply(square(&masked).transposed(), self.part(gradient), &mut part, Store::Set);
         self.put(&part, of_v);
-        Arch::new().dispatch(Backward {
-            weights,
-            length,
-            scale: self.scale(),
-            slopes: &mut slopes,
-        });
+        softmax_back(&mut slopes, weights, length, self.scale());
         multiply(square(&slopes), self.part(k), &mut part, Store::Set);
         self.put(&part, of_q);
         multiply(square(&slopes).transposed(), self.part(q), &mut part, Store::Set);
@@ -98,53 +91,40 @@ impl Head<'_> {
     }
 }
 
-/// The softmax of each row's scores up to the diagonal, times `scale`, and zeros after it; compiled
-/// for each set of vector instructions.
-struct Softmax<'a> {
-    scores: &'a mut [f32],
-    length: usize,
-    scale: f32,
+/// Turns scores into their softmax, with each row's scores up to the diagonal times `scale`, and zeros
+/// after it.
+fn softmax(scores: &mut [f32], length: usize, scale: f32) {
+    vectorized(
+        #[inline(always)]
+        move || {
+            for (row, scores) in scores.chunks_exact_mut(length).enumerate() {
+                let (seen, later) = scores.split_at_mut(row + 1);
+                later.fill(0.0);
+                let largest = seen.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+                for score in &mut *seen {
+                    *score = exp((*score - largest) * scale);
+                }
+                let factor = 1.0 / seen.iter().sum::<f32>();
+                for score in seen {
+                    *score *= factor;
+                }
+            }
+        },
+    );
 }
 
-impl NullaryFnOnce for Softmax<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
-        for (row, scores) in self.scores.chunks_exact_mut(self.length).enumerate() {
-            let (seen, later) = scores.split_at_mut(row + 1);
-            later.fill(0.0);
-            let largest = seen.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-            for score in &mut *seen {
-                *score = exp((*score - largest) * self.scale);
+/// Turns the gradients of `weights` into those of the scores before scaling.
+fn softmax_back(slopes: &mut [f32], weights: &[f32], length: usize, scale: f32) {
+    vectorized(
+        #[inline(always)]
+        move || {
+            let rows = slopes.chunks_exact_mut(length);
+            for (slopes, weights) in rows.zip(weights.chunks_exact(length)) {
+                let mean: f32 = slopes.iter().zip(weights).map(|(s, w)| s * w).sum();
+                for (slope, weight) in slopes.iter_mut().zip(weights) {
+                    *slope = (*slope - mean) * weight * scale;
+                }
             }
-            let factor = 1.0 / seen.iter().sum::<f32>();
-            for score in seen {
-                *score *= factor;
-            }
-        }
-    }
-}
-
-/// The gradients of scores before scaling from those of the weights.
-struct Backward<'a> {
-    weights: &'a [f32],
-    length: usize,
-    scale: f32,
-    slopes: &'a mut [f32],
-}
-
-impl NullaryFnOnce for Backward<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
-        let rows = self.slopes.chunks_exact_mut(self.length);
-        for (slopes, weights) in rows.zip(self.weights.chunks_exact(self.length)) {
-            let mean: f32 = slopes.iter().zip(weights).map(|(s, w)| s * w).sum();
-            for (slope, weight) in slopes.iter_mut().zip(weights) {
-                *slope = (*slope - mean) * weight * self.scale;
-            }
-        }
-    }
+        },
+    );
 }

@@ -3,12 +3,12 @@
 //! Sequences do not depend on each other: threads take some of them through all steps. The weights
 //! are laid out in panels of columns first, which a processor reads from end to end at every step.
 
-use pulp::{Arch, NullaryFnOnce};
 use rayon::prelude::*;
 
 use crate::{
     elementwise::{sigmoid, tanh},
     matrix_product::{Matrix, Store, multiply},
+    simd::vectorized,
 };
 
 /// Columns of a panel: four of the widest vector registers.
@@ -71,7 +71,6 @@ impl Recurrence<'_> {
         let mut recurrent = vec![0.0; rows * 4 * hidden];
         let mut before = vec![0.0; rows * hidden];
         let zeros = vec![0.0; hidden];
-        let arch = Arch::new();
         for step in 0..length {
             if step > 0 {
                 panels.multiply(&before, &mut recurrent);
@@ -83,7 +82,7 @@ impl Recurrence<'_> {
                 let (past, now) = cells.split_at_mut(at * hidden);
                 let past = if step > 0 { &past[(at - 1) * hidden..] } else { &zeros };
                 let state = &mut states[at * hidden..][..hidden];
-                arch.dispatch(Forward { gates, past, cell: &mut now[..hidden], state });
+                step_forward(gates, past, &mut now[..hidden], state);
             }
             for (row, before) in before.chunks_exact_mut(hidden).enumerate() {
                 before.copy_from_slice(&states[(row * length + step) * hidden..][..hidden]);
@@ -111,7 +110,6 @@ impl Recurrence<'_> {
         let mut later = vec![0.0; rows * 4 * hidden];
         let mut total = vec![0.0; hidden];
         let zeros = vec![0.0; hidden];
-        let arch = Arch::new();
         for step in (0..length).rev() {
             for row in 0..rows {
                 let at = row * length + step;
@@ -119,13 +117,8 @@ impl Recurrence<'_> {
                 panels.add_row(&of_state, row, &mut total);
                 let gates = &mut gates[at * 4 * hidden..][..4 * hidden];
                 let past = if step > 0 { &cells[(at - 1) * hidden..][..hidden] } else { &zeros };
-                arch.dispatch(Backward {
-                    gates,
-                    past,
-                    cell: &cells[at * hidden..][..hidden],
-                    of_state: &total,
-                    of_cell: &mut of_cell[row * hidden..][..hidden],
-                });
+                StepBack { past, cell: &cells[at * hidden..][..hidden], of_state: &total }
+                    .run(gates, &mut of_cell[row * hidden..][..hidden]);
                 later[row * 4 * hidden..][..4 * hidden].copy_from_slice(gates);
             }
             if step > 0 {
@@ -196,67 +189,59 @@ impl Panels {
     }
 }
 
-/// A step of one sequence, compiled for each set of vector instructions.
-struct Forward<'a> {
-    /// Before and after their non-linearities.
-    gates: &'a mut [f32],
-    past: &'a [f32],
-    cell: &'a mut [f32],
-    state: &'a mut [f32],
-}
-
-impl NullaryFnOnce for Forward<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
-        let size = self.cell.len();
-        let [input, forget, candidate, output] = split(self.gates, size);
-        let (past, cell, state) =
-            (&self.past[..size], &mut self.cell[..size], &mut self.state[..size]);
-        for i in 0..size {
-            input[i] = sigmoid(input[i]);
-            forget[i] = sigmoid(forget[i]);
-            candidate[i] = tanh(candidate[i]);
-            output[i] = sigmoid(output[i]);
-            cell[i] = input[i].mul_add(candidate[i], forget[i] * past[i]);
-            state[i] = output[i] * tanh(cell[i]);
-        }
-    }
+/// A step of one sequence, from the gates before their non-linearities, which become those after them.
+fn step_forward(gates: &mut [f32], past: &[f32], cell: &mut [f32], state: &mut [f32]) {
+    vectorized(
+        #[inline(always)]
+        move || {
+            let size = cell.len();
+            let [input, forget, candidate, output] = split(gates, size);
+            let (past, cell, state) = (&past[..size], &mut cell[..size], &mut state[..size]);
+            for i in 0..size {
+                input[i] = sigmoid(input[i]);
+                forget[i] = sigmoid(forget[i]);
+                candidate[i] = tanh(candidate[i]);
+                output[i] = sigmoid(output[i]);
+                cell[i] = input[i].mul_add(candidate[i], forget[i] * past[i]);
+                state[i] = output[i] * tanh(cell[i]);
+            }
+        },
+    );
 }
 
 /// The way back through a step of one sequence.
-struct Backward<'a> {
-    /// Gates after their non-linearities; then the gradients of what they were before.
-    gates: &'a mut [f32],
+struct StepBack<'a> {
     /// The cell before the step.
     past: &'a [f32],
     /// The cell after it.
     cell: &'a [f32],
+    /// The gradient of the state.
     of_state: &'a [f32],
-    /// The gradient of the cell through later steps, then through this one.
-    of_cell: &'a mut [f32],
 }
 
-impl NullaryFnOnce for Backward<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
-        let size = self.cell.len();
-        let [input, forget, candidate, output] = split(self.gates, size);
-        let (past, cell) = (&self.past[..size], &self.cell[..size]);
-        let (of_state, of_cell) = (&self.of_state[..size], &mut self.of_cell[..size]);
-        for k in 0..size {
-            let (i, f, g, o) = (input[k], forget[k], candidate[k], output[k]);
-            let squashed = tanh(cell[k]);
-            let of_c = of_cell[k] + of_state[k] * o * (1.0 - squashed * squashed);
-            input[k] = of_c * g * i * (1.0 - i);
-            forget[k] = of_c * past[k] * f * (1.0 - f);
-            candidate[k] = of_c * i * (1.0 - g * g);
-            output[k] = of_state[k] * squashed * o * (1.0 - o);
-            of_cell[k] = of_c * f;
-        }
+impl StepBack<'_> {
+    /// Turns gates after their non-linearities into the gradients of what they were before, and the
+    /// gradient of the cell through later steps into that through this one.
+    fn run(self, gates: &mut [f32], of_cell: &mut [f32]) {
+        vectorized(
+            #[inline(always)]
+            move || {
+                let size = self.cell.len();
+                let [input, forget, candidate, output] = split(gates, size);
+                let (past, cell) = (&self.past[..size], &self.cell[..size]);
+                let (of_state, of_cell) = (&self.of_state[..size], &mut of_cell[..size]);
+                for k in 0..size {
+                    let (i, f, g, o) = (input[k], forget[k], candidate[k], output[k]);
+                    let squashed = tanh(cell[k]);
+                    let of_c = of_cell[k] + of_state[k] * o * (1.0 - squashed * squashed);
+                    input[k] = of_c * g * i * (1.0 - i);
+                    forget[k] = of_c * past[k] * f * (1.0 - f);
+                    candidate[k] = of_c * i * (1.0 - g * g);
+                    output[k] = of_state[k] * squashed * o * (1.0 - o);
+                    of_cell[k] = of_c * f;
+                }
+            },
+        );
     }
 }
 
