@@ -8,11 +8,12 @@ use std::cell::RefCell;
 
 use burn::nn::{Linear, conv::Conv2d};
 use rl755_kernels::{Activation, PackedConvolution};
+use rl755_nn::values;
 use serde::{Deserialize, Serialize};
 
 use crate::{
     CpuEncoder,
-    frozen_linear::{FrozenLinear, split, values},
+    frozen_linear::{FrozenLinear, split},
     layers::options,
 };
 

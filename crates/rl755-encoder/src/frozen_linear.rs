@@ -2,6 +2,7 @@
 
 use burn::{nn::Linear, tensor::Tensor};
 use rl755_kernels::{Matrix, Store, multiply};
+use rl755_nn::values;
 
 use crate::frozen_conv::Spread;
 
@@ -63,9 +64,4 @@ pub(crate) fn split(
     for (to, row) in std_dev.chunks_exact_mut(latent).zip(rows.chunks_exact(columns)) {
         to.iter_mut().zip(&row[latent..]).for_each(|(to, &raw)| *to = spread.std_dev(raw));
     }
-}
-
-/// The numbers of a tensor or parameter, row-major.
-pub(crate) fn values<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
-    tensor.into_data().convert::<f32>().try_into_vec::<f32>().expect("converted to f32 just now")
 }

@@ -1,10 +1,11 @@
 //! The encoder of [`Mlp`](crate::Mlp) without tensors, for the CPU.
 
 use burn::{nn::Linear, tensor::Tensor};
+use rl755_nn::values;
 
 use crate::{
     CpuEncoder, Spread,
-    frozen_linear::{FrozenLinear, split, values},
+    frozen_linear::{FrozenLinear, split},
     mlp::{FARTHEST, Normalization},
 };
 

@@ -2,19 +2,13 @@
 
 use burn::tensor::Device;
 use rl755_env::Space;
-use rl755_nn::{Learner, OptimizerConfig, load_weights, num_parameters};
+use rl755_nn::{Learner, ModelSize, OptimizerConfig, load_weights, num_parameters};
 use rl755_run::WEIGHTS;
 
 use crate::{
     EncoderError, EncoderModel, ObservationEncoder, input_form::InputForm, model_config,
     run::EncoderRun, trained::TrainedEncoder,
 };
-
-/// The most parameters of a model, 4 GB of weights.
-const MOST_PARAMETERS: usize = 1_000_000_000;
-
-/// The most numbers in the outputs of all layers for what is computed at once, 32 GB.
-pub(crate) const MOST_ACTIVATIONS: usize = 8_000_000_000;
 
 /// The encoder trained in `run`.
 pub(crate) fn load<M: EncoderModel>(
@@ -58,25 +52,19 @@ pub(crate) fn init<M: EncoderModel>(
 ) -> Result<(M, InputForm), EncoderError> {
     let form = InputForm::new(M::NAME, space, &M::input_space(config, space)?)?;
     let model = M::init(config, form.input(), device)?;
-    let wrong = |reason| Err(EncoderError::Config { encoder: M::NAME.to_owned(), reason });
-    let parameters = num_parameters(&model);
-    if parameters > MOST_PARAMETERS {
-        return wrong(format!(
-            "the model would have {parameters} parameters, of which {MOST_PARAMETERS} are allowed; \
-             make it narrower, or observations smaller"
-        ));
-    }
-    let numbers = activations(&model, &form);
-    if numbers > MOST_ACTIVATIONS {
-        return wrong(format!(
-            "its layers would give {numbers} numbers for one observation, of which \
-             {MOST_ACTIVATIONS} are allowed; make it narrower, or observations smaller"
-        ));
-    }
+    size(&model, &form)?;
     Ok((model, form))
 }
 
-/// Numbers that training keeps for one observation.
-pub(crate) fn activations<M: EncoderModel>(model: &M, form: &InputForm) -> usize {
-    model.activations().saturating_add(form.input().width())
+/// How large `model` is.
+///
+/// # Errors
+/// When it is too large.
+pub(crate) fn size<M: EncoderModel>(
+    model: &M,
+    form: &InputForm,
+) -> Result<ModelSize, EncoderError> {
+    let activations = || model.activations().saturating_add(form.input().width());
+    ModelSize::new(num_parameters(model), "one observation", activations)
+        .map_err(|reason| EncoderError::Config { encoder: M::NAME.to_owned(), reason })
 }

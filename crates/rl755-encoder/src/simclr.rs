@@ -6,7 +6,7 @@ use burn::{
     tensor::{Device, Tensor, TensorData, activation::relu},
 };
 use rl755_env::Space;
-use rl755_nn::{Losses, linear, standard_uniform, watch};
+use rl755_nn::{Losses, linear, standard_uniform, values, watch};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -14,7 +14,6 @@ use crate::{
     augmentation::DRAWS,
     conv_settings::{MOST, wrong},
     conv_stack::{ConvDecoder, ConvEncoder},
-    frozen_linear::values,
     nt_xent::nt_xent,
     variational::squared_error,
 };

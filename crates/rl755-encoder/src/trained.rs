@@ -6,10 +6,11 @@ use burn::tensor::{Device, Tensor, TensorData};
 use ndarray::{Array2, ArrayView2};
 use rayon::prelude::*;
 use rl755_env::{ObservationBuffer, ObservationRef, Space};
+use rl755_nn::values;
 
 use crate::{
     CpuEncoder, EncoderError, EncoderModel, ObservationEncoder, Representation,
-    frozen_linear::values, input_form::InputForm,
+    input_form::InputForm,
 };
 
 /// Frames that one thread encodes together, on the CPU.

@@ -7,7 +7,7 @@ use std::{
 
 use burn::tensor::Device;
 use rl755_data::{Dataset, DatasetError, FrameSampler, FrameSamplerConfig};
-use rl755_nn::{Learner, Losses, num_parameters, watch};
+use rl755_nn::{Learner, Losses, ModelSize, watch};
 use rl755_run::{
     CheckpointPolicy, Input, Manifest, Metrics, Outcome, Progress, RunDir, RunError, SettingError,
     Trainee, TrainingConfig, TrainingError, derive_seed, train as train_loop, write_atomically,
@@ -18,7 +18,7 @@ use crate::{
     EncoderError, EncoderModel, StageContext, TrainEncoderConfig,
     batches::{Batches, batches, rows_of},
     input_form::InputForm,
-    load::{MOST_ACTIVATIONS, activations, init},
+    load::{init, size},
     model_config,
     picture::side_by_side,
     run::{RunConfig, STAGE},
@@ -47,8 +47,9 @@ pub(crate) fn train<M: EncoderModel>(
     let space = dataset.manifest().environment.observation_space.clone();
     let parsed = model_config::parse::<M>(&config.model_config)?;
     let (model, form) = init::<M>(&parsed, &space, context.device)?;
-    check_batch(config, &model, &form)?;
-    let parameters = num_parameters(&model);
+    let size = size(&model, &form)?;
+    check_batch::<M>(config, size)?;
+    let parameters = size.parameters();
     let training =
         if parameters == 0 { TrainingConfig::single_step() } else { config.training.clone() };
     let sampler = FrameSampler::new(
@@ -122,18 +123,9 @@ pub(crate) fn train<M: EncoderModel>(
 /// Refuses batches that are too small for the model, or too large for memory.
 fn check_batch<M: EncoderModel>(
     config: &TrainEncoderConfig,
-    model: &M,
-    form: &InputForm,
+    size: ModelSize,
 ) -> Result<(), SettingError> {
-    let numbers = activations(model, form);
-    let check = |field, count: usize, devices: usize| {
-        let [least, most] = [M::LEAST_BATCH * devices, MOST_ACTIVATIONS / numbers.max(1) * devices];
-        if (least..=most).contains(&count) {
-            return Ok(());
-        }
-        let expected = format!("from {least} to {most} for this model on {devices} device(s)");
-        Err(SettingError::new(field, count, expected))
-    };
+    let check = |field, count, devices| size.check_batch(field, count, M::LEAST_BATCH, devices);
     check("batch_size", config.batch_size, 1 + config.compute.replicas.len())?;
     match config.validation_observations {
         0 => Ok(()),

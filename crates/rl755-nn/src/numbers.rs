@@ -50,10 +50,7 @@ impl Numbers {
     pub(crate) fn values(&self) -> Vec<f32> {
         match self {
             Self::Host(data) => slice(data).to_vec(),
-            Self::Device(tensor) => {
-                let data = tensor.clone().into_data_as::<f32>();
-                slice(&data).to_vec()
-            }
+            Self::Device(tensor) => values(tensor.clone()),
         }
     }
 
@@ -114,6 +111,11 @@ impl Numbers {
             _ => unreachable!("numbers of one parameter are in one place"),
         }
     }
+}
+
+/// The numbers of `tensor` in 32 bits, row-major.
+pub fn values<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
+    tensor.into_data_as::<f32>().try_into_vec().expect("numbers of 32 bits")
 }
 
 pub(crate) fn slice(data: &TensorData) -> &[f32] {

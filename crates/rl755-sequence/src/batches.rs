@@ -118,10 +118,11 @@ mod tests {
         ShardWriter, WindowSamplerConfig, shard_name, train_and_validation,
     };
     use rl755_env::{EnvSpec, Space};
+    use rl755_nn::values;
     use rl755_run::digest_bytes;
 
     use super::*;
-    use crate::{SequenceNetwork, Sizes, Transformer, TransformerConfig, values::values};
+    use crate::{SequenceNetwork, Sizes, Transformer, TransformerConfig};
 
     /// Ten rollouts of 6 steps: step t of rollout i has the latent (i, t), the action t and the
     /// reward t.

@@ -30,10 +30,9 @@ pub(crate) fn mask<const D: usize>(
 
 #[cfg(test)]
 mod tests {
-    use rl755_nn::seeded;
+    use rl755_nn::{seeded, values};
 
     use super::*;
-    use crate::values::values;
 
     #[test]
     fn the_share_is_right_and_the_mean_stays() {

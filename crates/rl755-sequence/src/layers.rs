@@ -3,11 +3,9 @@
 use burn::{nn, tensor::Tensor};
 use rl755_kernels::{layer_norm, linear as linear_kernel};
 pub(crate) use rl755_nn::linear;
+use rl755_nn::values;
 
-use crate::{
-    kernel::{Dense, LayerNorm},
-    values::values,
-};
+use crate::kernel::{Dense, LayerNorm};
 
 /// What burn's layer normalisation adds to variances, by default.
 const NORM_EPSILON: f64 = 1e-5;

@@ -37,7 +37,10 @@ pub use infilling::{Infilling, InfillingCell, InfillingConfig, InfillingMemory};
 pub use model::{Gaps, SequenceModel, Session};
 pub use network::{SequenceBatch, SequenceNetwork, Sizes};
 pub use null::{NullCell, NullConfig, NullNetwork};
-pub use recurrent::{LstmCell, LstmConfig, LstmMemory, LstmNetwork, MdnRnn, MdnRnnConfig};
+pub use recurrent::{
+    LstmCell, LstmConfig, LstmMemory, LstmNetwork, MdnRnn, MdnRnnConfig, RecurrentConfig,
+    RecurrentNetwork, RecurrentSettings,
+};
 pub use registry::SequenceRegistry;
 pub use retrieval::{Retrieval, RetrievalCell, RetrievalConfig, RetrievalMemory};
 pub use run::{SequenceRunConfig, sequence_identity};

@@ -87,6 +87,13 @@ pub trait SequenceNetwork: Module + 'static {
     /// On a bad value in `config`.
     fn init(config: &Self::Config, sizes: &Sizes, device: &Device) -> Result<Self, SequenceError>;
 
+    /// Numbers in the outputs of all layers for one sequence, about, as training keeps them for a
+    /// whole batch: what bounds its size before memory is taken. Sizes can be any, so that sums and
+    /// products of them should saturate. Default 0: only the sequence itself is counted.
+    fn activations(_config: &Self::Config, _sizes: &Sizes) -> usize {
+        0
+    }
+
     /// What training minimises for `batch`, averaged over batch, steps and latent dimensions; for
     /// latents over the steps that one followed ([`SequenceBatch::mean_latent_loss`]).
     fn losses(&self, batch: &SequenceBatch) -> Losses;
@@ -100,8 +107,8 @@ pub trait SequenceNetwork: Module + 'static {
     }
 
     /// The loss of a prediction that just repeats the last latent, which shows what a loss is
-    /// worth; where it has other parts too, `latent_loss` among them is meant. `squared_changes` has, for each latent dimension, the mean squared difference
-    /// between consecutive latents.
+    /// worth; where it has other parts too, `latent_loss` among them is meant. `squared_changes`
+    /// has, for each latent dimension, the mean squared difference between consecutive latents.
     fn baseline(&self, _squared_changes: &[f64]) -> Option<f64> {
         None
     }

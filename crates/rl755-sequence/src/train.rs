@@ -6,7 +6,7 @@ use burn::tensor::Device;
 use rl755_data::{
     Ahead, Dataset, DatasetError, MemoryBudget, Split, WindowSampler, WindowSamplerConfig,
 };
-use rl755_nn::{Learner, num_parameters, watch};
+use rl755_nn::{Learner, watch};
 use rl755_run::{
     CheckpointPolicy, Input, Manifest, Metrics, Outcome, Progress, RunDir, RunError, SettingError,
     Trainee, TrainingConfig, TrainingError, derive_seed, train as train_loop, write_config,
@@ -52,7 +52,10 @@ pub(crate) fn train<N: SequenceNetwork>(
     let optimizer = config.optimizer.clone().unwrap_or_else(|| N::default_optimizer(&parsed));
     optimizer.check()?;
     // Says whether the config is sound before anything is written.
-    let parameters = num_parameters(&model_config::network::<N>(&parsed, &sizes, context.device)?);
+    let network = model_config::network::<N>(&parsed, &sizes, context.device)?;
+    let size = model_config::size(&network, &parsed, &sizes)?;
+    size.check_batch("batch_size", config.batch_size, 1, 1 + config.compute.replicas.len())?;
+    let parameters = size.parameters();
     let run_config = SequenceRunConfig {
         model: N::NAME.to_owned(),
         model_config: model_config::resolved::<N>(&parsed)?,

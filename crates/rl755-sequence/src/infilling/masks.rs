@@ -1,10 +1,10 @@
 //! Which latents of a training sequence are known, which are to be filled in, and the noise.
 
 use burn::tensor::{Device, Tensor, TensorData};
-use rl755_nn::standard_normal;
+use rl755_nn::{standard_normal, values};
 use rl755_run::Random;
 
-use crate::{infilling::InfillingConfig, values::values};
+use crate::infilling::InfillingConfig;
 
 /// What the network is told of a batch beside latents and actions.
 pub(super) struct Masks {

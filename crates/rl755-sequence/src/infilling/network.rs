@@ -4,7 +4,7 @@ use burn::{
     module::Module,
     tensor::{Device, Tensor, activation::softplus},
 };
-use rl755_nn::{Losses, OptimizerConfig, full_precision, watch};
+use rl755_nn::{Losses, OptimizerConfig, full_precision, values, watch};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -14,7 +14,6 @@ use crate::{
         unet::{UNet, UNetSizes},
     },
     model_config::check_size,
-    values::values,
 };
 
 /// Levels below the first at most: deeper than the longest sequence has halves.
@@ -94,6 +93,22 @@ impl InfillingConfig {
             check(sound, field, &weight, "a finite number, 0 or more")?;
         }
         Ok(())
+    }
+
+    /// Random numbers that the generator takes in with each step.
+    fn noise(&self) -> usize {
+        if self.gan_weight > 0.0 { self.noise_size } else { 0 }
+    }
+
+    /// The sizes of the generator, and of the discriminator where there is one.
+    fn unets(&self, sizes: &Sizes) -> (UNetSizes, Option<UNetSizes>) {
+        let Self { channels, depth, .. } = *self;
+        // Whether it is known, whether it is asked for.
+        let told = sizes.input() + 2;
+        let generator =
+            UNetSizes { input: told + self.noise(), channels, depth, output: sizes.latent };
+        let discriminator = UNetSizes { input: told, channels, depth, output: 1 };
+        (generator, (self.gan_weight > 0.0).then_some(discriminator))
     }
 }
 
@@ -254,21 +269,24 @@ impl SequenceNetwork for Infilling {
         device: &Device,
     ) -> Result<Self, SequenceError> {
         config.check(sizes)?;
-        let gan = config.gan_weight > 0.0;
-        let noise_size = if gan { config.noise_size } else { 0 };
-        // Whether it is known, whether it is asked for.
-        let told = sizes.input() + 2;
-        let InfillingConfig { channels, depth, .. } = *config;
-        let generator =
-            UNetSizes { input: told + noise_size, channels, depth, output: sizes.latent };
-        let discriminator = UNetSizes { input: told, channels, depth, output: 1 };
+        let (generator, discriminator) = config.unets(sizes);
         Ok(Self {
             generator: UNet::new(&generator, device),
-            discriminator: gan.then(|| UNet::new(&discriminator, device)),
+            discriminator: discriminator.map(|sizes| UNet::new(&sizes, device)),
             length: sizes.sequence_length + 1,
-            noise_size,
+            noise_size: config.noise(),
             config: config.clone(),
         })
+    }
+
+    fn activations(config: &InfillingConfig, sizes: &Sizes) -> usize {
+        let (generator, discriminator) = config.unets(sizes);
+        let length = sizes.sequence_length.saturating_add(1);
+        let Some(discriminator) = discriminator else { return generator.activations(length) };
+        // Latents are filled in twice; three sequences are told apart, one of them with fixed weights.
+        let [generator, discriminator] =
+            [generator, discriminator].map(|sizes| sizes.activations(length));
+        generator.saturating_mul(2).saturating_add(discriminator.saturating_mul(3))
     }
 
     fn losses(&self, batch: &SequenceBatch) -> Losses {

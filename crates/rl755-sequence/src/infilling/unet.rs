@@ -23,6 +23,20 @@ pub(super) struct UNetSizes {
     pub(super) output: usize,
 }
 
+impl UNetSizes {
+    /// Numbers in the outputs of all layers for a sequence of `length` steps, about.
+    pub(super) fn activations(&self, length: usize) -> usize {
+        // Of a level: two blocks, in which convolutions see each step three times; its steps on the
+        // way down and up and both side by side.
+        let level = |level: usize| {
+            let channels = 28 * (self.channels << level);
+            channels.saturating_mul(length.div_ceil(1 << level))
+        };
+        let ends = (3 * self.input + 3 * self.channels + self.output).saturating_mul(length);
+        (0..=self.depth).map(level).fold(ends, usize::saturating_add)
+    }
+}
+
 /// Steps on the way down are halved by a convolution of two steps with stride 2, on the way up
 /// doubled by a transposed one, joined with those of the same length on the way down. Whatever
 /// lies beyond the ends of a sequence is 0; any length of 1 or more will do.

@@ -151,11 +151,12 @@ fn halve(layer: &Dense, x: &[f32], length: usize) -> Vec<f32> {
 #[cfg(test)]
 mod tests {
     use burn::tensor::Device;
+    use rl755_nn::values;
 
     use super::*;
     use crate::{
         infilling::unet::UNetSizes,
-        values::{random_array, tensor, values},
+        values::{random_array, tensor},
     };
 
     #[test]

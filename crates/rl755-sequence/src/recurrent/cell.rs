@@ -11,7 +11,7 @@ use crate::{
     latents::Prediction,
 };
 
-/// The trained form of [`MdnRnn`](crate::MdnRnn) and [`LstmNetwork`](crate::LstmNetwork).
+/// The trained form of [`RecurrentNetwork`](crate::RecurrentNetwork).
 #[derive(Clone, Debug)]
 pub struct LstmCell {
     hidden_size: usize,

@@ -5,8 +5,9 @@ use burn::{
     tensor::{Device, Tensor},
 };
 use rl755_kernels::{LstmWeights, lstm};
+use rl755_nn::values;
 
-use crate::{kernel::Dense, values::values};
+use crate::kernel::Dense;
 
 /// An LSTM with one bias for each gate, as TensorFlow has it (PyTorch has two, which add up).
 ///

@@ -2,11 +2,11 @@
 //! a single prediction.
 
 mod cell;
+mod config;
 mod lstm;
-mod lstm_network;
-mod mdn_rnn;
+mod network;
 mod outcome;
 
 pub use cell::{LstmCell, LstmMemory};
-pub use lstm_network::{LstmConfig, LstmNetwork};
-pub use mdn_rnn::{MdnRnn, MdnRnnConfig};
+pub use config::{LstmConfig, MdnRnnConfig, RecurrentConfig, RecurrentSettings};
+pub use network::{LstmNetwork, MdnRnn, RecurrentNetwork};

@@ -7,31 +7,12 @@ use burn::{
 };
 use rl755_nn::{Losses, full_precision};
 
+use super::RecurrentSettings;
 use crate::{
-    SequenceBatch, SequenceError,
+    SequenceBatch,
     kernel::{Dense, sigmoid},
     layers::{apply_linear, dense, linear},
 };
-
-/// Which of them a model predicts.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct OutcomeSettings {
-    pub(super) reward: bool,
-    pub(super) done: bool,
-    pub(super) terminal_weight: f64,
-}
-
-impl OutcomeSettings {
-    /// Checks the weight.
-    pub(super) fn check(self, model: &str) -> Result<(), SequenceError> {
-        let weight = self.terminal_weight;
-        if weight.is_finite() && weight > 0.0 {
-            return Ok(());
-        }
-        let reason = format!("terminal_weight is {weight}; it must be a number above 0");
-        Err(SequenceError::config(model, reason))
-    }
-}
 
 /// Linear layers from the hidden state.
 #[derive(Module, Debug)]
@@ -42,10 +23,13 @@ pub(super) struct OutcomeHeads {
 }
 
 impl OutcomeHeads {
-    pub(super) fn new(outcome: OutcomeSettings, hidden_size: usize, device: &Device) -> Self {
-        let OutcomeSettings { reward, done, terminal_weight } = outcome;
-        let head = |wanted: bool| wanted.then(|| linear(hidden_size, 1, device));
-        Self { reward: head(reward), done: head(done), terminal_weight }
+    pub(super) fn new(settings: &RecurrentSettings, device: &Device) -> Self {
+        let head = |wanted: bool| wanted.then(|| linear(settings.hidden_size, 1, device));
+        Self {
+            reward: head(settings.predict_reward),
+            done: head(settings.predict_done),
+            terminal_weight: settings.terminal_weight,
+        }
     }
 
     /// Whether there are none.
@@ -129,15 +113,21 @@ fn column(head: &Dense, hidden: &[f32]) -> Vec<f32> {
 #[cfg(test)]
 mod tests {
     use burn::tensor::TensorData;
+    use rl755_nn::values;
 
     use super::*;
-    use crate::values::values;
+    use crate::{LstmConfig, RecurrentConfig};
 
     #[test]
     fn the_cross_entropy_is_that_of_the_definition() {
         let device = Device::flex();
-        let outcome = OutcomeSettings { reward: false, done: true, terminal_weight: 3.0 };
-        let heads = OutcomeHeads::new(outcome, 1, &device);
+        let config = LstmConfig {
+            hidden_size: 1,
+            predict_done: true,
+            terminal_weight: 3.0,
+            ..Default::default()
+        };
+        let heads = OutcomeHeads::new(&config.settings(), &device);
         let (logits, dones) = ([-4.0f32, -0.5, 0.0, 2.0, 90.0], [0.0f32, 1.0, 1.0, 0.0, 0.0]);
         let tensor = |values: [f32; 5]| {
             Tensor::<2>::from_data(TensorData::new(values.to_vec(), [5, 1]), &device)

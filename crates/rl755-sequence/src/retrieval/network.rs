@@ -6,7 +6,7 @@ use burn::{
     tensor::{Bool, Device, Tensor, TensorData, activation::softmax},
 };
 use rl755_kernels::gelu;
-use rl755_nn::{Losses, OptimizerConfig, full_precision, watch};
+use rl755_nn::{Losses, OptimizerConfig, full_precision, values, watch};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -15,7 +15,6 @@ use crate::{
     layers::{apply_linear, linear},
     model_config::check_size,
     retrieval::windows::{Cut, top},
-    values::values,
 };
 
 /// The score of a window that is not retrieved.
@@ -266,6 +265,23 @@ impl SequenceNetwork for Retrieval {
             cut,
             top_k: config.top_k,
         })
+    }
+
+    fn activations(config: &RetrievalConfig, sizes: &Sizes) -> usize {
+        let RetrievalConfig { context, window, stride, key_size, transformer, .. } = config;
+        let length = sizes.sequence_length;
+        let (width, wide) = (transformer.hidden_size, transformer.feed_forward_size);
+        let contexts = length / transformer.context_slide.min(*context) + 1;
+        let windows = length / stride + 1;
+        // A window, its key and value, and the two hidden layers that they come from.
+        let encoded = window * sizes.input() + key_size + 5 * width;
+        // Scores and weights of windows at a step; what joins the retrieved to the context.
+        let step = windows.saturating_mul(4).saturating_add(key_size + 5 * width + 2 * wide);
+        let context = Sizes { sequence_length: *context, ..*sizes };
+        Transformer::activations(transformer, &context)
+            .saturating_mul(contexts)
+            .saturating_add(encoded.saturating_mul(windows))
+            .saturating_add(step.saturating_mul(length))
     }
 
     fn losses(&self, batch: &SequenceBatch) -> Losses {

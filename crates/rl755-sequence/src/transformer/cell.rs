@@ -2,6 +2,7 @@
 
 use ndarray::{ArrayView2, ArrayViewMut2};
 use pulp::{Arch, NullaryFnOnce};
+use rl755_nn::values;
 use rl755_run::Random;
 
 use crate::{
@@ -10,7 +11,6 @@ use crate::{
     latents::Prediction,
     layers::{bias, dense, norm},
     transformer::block::Block,
-    values::values,
 };
 
 /// The trained form of [`Transformer`].

@@ -1,5 +1,7 @@
 //! The transformer as a network in training.
 
+use std::num::Saturating;
+
 use burn::{
     module::{Initializer, Module, Param},
     nn::{LayerNorm, LayerNormConfig, Linear},
@@ -174,6 +176,19 @@ impl SequenceNetwork for Transformer {
         })
     }
 
+    fn activations(config: &TransformerConfig, sizes: &Sizes) -> usize {
+        let outputs = Prediction::of(config.mixtures).outputs(sizes.latent);
+        let TransformerConfig { layers, hidden_size, heads, feed_forward_size, .. } = *config;
+        let [layers, width, wide, heads, length, outputs] =
+            [layers, hidden_size, feed_forward_size, heads, sizes.sequence_length, outputs]
+                .map(Saturating);
+        let (two, twelve) = (Saturating(2), Saturating(12));
+        // At a step: what linear layers, normalisations and sums give, with what is dropped of it;
+        // the weights of attention, and which of them are dropped.
+        let layer = twelve * width + two * (wide + heads * length);
+        (length * (layers * layer + two * (width + outputs))).0
+    }
+
     fn losses(&self, batch: &SequenceBatch) -> Losses {
         let (_, raw) = self.forward(batch.inputs());
         let targets = batch.targets.clone().flatten(0, 1);
@@ -197,11 +212,12 @@ impl SequenceNetwork for Transformer {
 #[cfg(test)]
 mod tests {
     use ndarray::{Array3, Axis, s};
+    use rl755_nn::values;
 
     use super::*;
     use crate::{
         trained,
-        values::{assert_close, random_array, tensor, values},
+        values::{assert_close, random_array, tensor},
     };
 
     const SIZES: Sizes = Sizes { latent: 5, action: 2, sequence_length: 6 };

@@ -44,6 +44,16 @@ fn what_does_not_fit_is_refused_before_anything_is_written() {
     check(directory, |c| c.model_config = serde_json::json!({ "hiden_size": 1 }), "hiden_size");
     check(directory, |c| c.model_config = serde_json::json!({ "mixtures": 0 }), "mixtures is 0");
     check(directory, |c| c.batch_size = 0, "batch_size is 0; it must be at least 1");
+    let bounded = "it must be from 1 to 624609 for this model on 1 device(s)";
+    let large = |c: &mut TrainSequenceConfig| {
+        (c.model_config, c.batch_size) = (serde_json::json!({}), 1_000_000);
+    };
+    check(directory, large, &format!("batch_size is 1000000; {bounded}"));
+    let deep = |c: &mut TrainSequenceConfig| {
+        c.model = "transformer".to_owned();
+        c.model_config = serde_json::json!({ "layers": 65_536, "hidden_size": 4 });
+    };
+    check(directory, deep, "batch_size is 8; it must be from 1 to 7 for this model");
     check(directory, |c| c.sequence_length = 0, "sequence_length is 0; it must be at least 1");
     check(directory, |c| c.sequence_length = 90, "none of the 6 rollouts");
     check(directory, |c| c.optimizer = at_rate("mdn-rnn", -1.0), "learning_rate is -1");
