@@ -9,7 +9,8 @@ use anyhow::bail;
 
 use crate::{file_size, test::Test, workspace};
 
-/// Check formatting, file sizes, lints, the `cuda` feature and documentation, and run all tests
+/// Check formatting, file sizes, lints, the `cuda` and `mujoco` features and documentation, and run
+/// all tests
 #[derive(clap::Args)]
 pub(crate) struct Ci {
     /// All but the tests
@@ -22,7 +23,8 @@ impl Ci {
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
         step("formatting", || workspace::run(&mut workspace::cargo(&["fmt", "--all", "--check"])))?;
         step("file sizes and READMEs", sizes_and_readmes)?;
-        step("lints, with the feature `cuda`", || workspace::run(&mut clippy()))?;
+        step("lints, with the features `cuda` and `mujoco`", || workspace::run(&mut clippy()))?;
+        step("lints of MuJoCo's window", || workspace::run(&mut window_clippy()))?;
         step("documentation", || workspace::run(&mut documentation()))?;
         if self.no_tests {
             return Ok(ExitCode::SUCCESS);
@@ -59,11 +61,11 @@ fn sizes_and_readmes() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Lints everything with the feature `cuda`, which is type-checked on the way; what is built
-/// without it the tests build.
+/// Lints everything with the features that need something of their own, which are type-checked on the
+/// way; what is built without them the tests build.
 fn clippy() -> Command {
     let mut command = checking(&["clippy", "--release", "--workspace", "--all-targets"]);
-    command.args(["--features", CUDA, "--", "-D", "warnings"]);
+    command.args(["--features", FEATURES, "--", "-D", "warnings"]);
     command
 }
 
@@ -72,11 +74,19 @@ fn clippy() -> Command {
 fn documentation() -> Command {
     let mut command = checking(&["doc", "--release", "--workspace", "--no-deps"]);
     command.args(["--lib", "--bins", "--examples"]);
-    command.args(["--features", CUDA]).env("RUSTDOCFLAGS", "-D warnings");
+    command.args(["--features", FEATURES]).env("RUSTDOCFLAGS", "-D warnings");
     command
 }
 
-const CUDA: &str = "rl755-cli/cuda";
+/// What is checked beside the defaults. None of their libraries need be there.
+const FEATURES: &str = "rl755-cli/cuda,rl755-cli/mujoco";
+
+/// Lints MuJoCo's window on its own: its dependencies would give burn's other features.
+fn window_clippy() -> Command {
+    let mut command = checking(&["clippy", "--release", "--package", "rl755-env-mujoco"]);
+    command.args(["--all-targets", "--features", "window", "--", "-D", "warnings"]);
+    command
+}
 
 fn checking(arguments: &[&str]) -> Command {
     let mut command = workspace::cargo(arguments);

@@ -11,6 +11,7 @@ mod file_size;
 mod golden;
 mod interop;
 mod libtorch;
+mod mujoco;
 mod parity;
 mod pipeline;
 mod python;

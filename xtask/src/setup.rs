@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::{Context, bail};
 
-use crate::{libtorch, python, workspace};
+use crate::{libtorch, mujoco, python, workspace};
 
 /// The LibTorch that burn's `tch` is made for, as it is in PyTorch's package, and the two libraries
 /// of NVIDIA's that it is linked to though the CPU needs none of them.
@@ -18,7 +18,7 @@ const LIBTORCH: [&str; 3] =
 const GPU_LIBRARIES: [&str; 4] =
     ["libtorch_cuda", "libc10_cuda", "libtorch_nvshmem", "libcaffe2_nvrtc"];
 
-/// Set up what only some chores need: Python's peers for golden data, LibTorch for the device tch
+/// Set up what only some need: MuJoCo, Python's peers for golden data, LibTorch for the device tch
 ///
 /// Neither building, testing nor the pipeline on the CPU needs any of it.
 #[derive(clap::Args)]
@@ -37,11 +37,20 @@ pub(crate) struct Setup {
     /// GB; Linux on x86-64)
     #[arg(long)]
     libtorch: bool,
+    /// MuJoCo 3.17 for the environments Swimmer-v5, Humanoid-v5 and others (a download of 26 MB;
+    /// Linux on x86-64)
+    #[arg(long)]
+    mujoco: bool,
 }
 
 impl Setup {
     /// Sets up what was asked for.
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
+        if self.mujoco {
+            mujoco::set_up()?;
+            println!("`cargo xtask` builds and tests with it from now on. For cargo itself:");
+            println!("  cargo build --release --features {}", mujoco::FEATURE);
+        }
         if self.python {
             python::GYMNASIUM.install()?;
         }

@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::Context;
 
-use crate::workspace;
+use crate::{mujoco, workspace};
 
 /// Run all tests of the workspace, with the examples in the documentation
 #[derive(Default, clap::Args)]
@@ -31,8 +31,9 @@ impl Test {
         // Some tests start the stages' programs. `--tests` gives them the dependencies that the
         // tests have: burn is compiled once.
         let build = ["build", "--release", "--workspace", "--bins", "--tests"];
-        workspace::run(&mut workspace::cargo(&build))?;
+        workspace::run(mujoco::add_feature(&mut workspace::cargo(&build)))?;
         let mut command = workspace::cargo(&["test", "--release", "--workspace", "--no-fail-fast"]);
+        mujoco::add_feature(&mut command);
         let mut test_flags = Vec::new();
         if std::io::stdout().is_terminal() {
             command.args(["--color", "always"]);
@@ -53,6 +54,12 @@ impl Test {
         }
         let status = child.wait()?;
         let Total { passed, failed, ignored } = total;
+        if !mujoco::is_there() {
+            writeln!(
+                out,
+                "\nMuJoCo's tests were left out: run `cargo xtask setup --mujoco` first"
+            )?;
+        }
         writeln!(out, "\n{passed} tests passed, {failed} failed, {ignored} were ignored")?;
         Ok(match status.code() {
             Some(0) => ExitCode::SUCCESS,

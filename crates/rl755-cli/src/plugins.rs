@@ -27,8 +27,10 @@ pub struct Plugins {
 impl Plugins {
     /// What rl755 itself brings.
     pub fn with_builtin() -> Self {
+        let mut environments = EnvRegistry::with_builtin();
+        rl755_env_mujoco::register(&mut environments);
         Self {
-            environments: EnvRegistry::with_builtin(),
+            environments,
             policies: PolicyRegistry::with_builtin(),
             datasets: DatasetRegistry::with_builtin(),
             encoders: EncoderRegistry::with_builtin(),

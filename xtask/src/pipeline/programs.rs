@@ -10,7 +10,7 @@ use std::{
 use anyhow::{Context, bail};
 
 use super::{command_line::CommandLine, devices::Devices, stage::Stage};
-use crate::{libtorch, workspace};
+use crate::{libtorch, mujoco, workspace};
 
 /// Where the binaries are, and the environment they need.
 #[derive(Clone, Debug)]
@@ -31,6 +31,7 @@ impl Programs {
         for name in names {
             command.args(["--bin", name]);
         }
+        mujoco::add_feature(&mut command);
         if let Some(feature) = devices.feature() {
             command.args(["--features", &format!("rl755-cli/{feature}")]);
         }

@@ -1,10 +1,14 @@
 //! What NumPy draws and computes, to the last bit, for environments that must equal Gymnasium's.
 
 mod rng;
+mod sum;
+mod ziggurat;
+mod ziggurat_tables;
 
 use std::hint::black_box;
 
 pub use rng::NumpyRng;
+pub use sum::sum;
 
 /// `x²` by the C library's `pow`, as NumPy's scalars compute `x ** 2`: once in a thousand times it
 /// differs from `x * x` by a rounding, and the states would no longer have Gymnasium's very bits.

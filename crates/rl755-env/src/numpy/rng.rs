@@ -29,7 +29,7 @@ impl NumpyRng {
 
     /// `rng.random()`: uniform in 0..1, in steps of 2⁻⁵³.
     pub fn random(&mut self) -> f64 {
-        (self.pcg.next_u64() >> 11) as f64 * (1.0 / 9_007_199_254_740_992.0)
+        (self.next_u64() >> 11) as f64 * (1.0 / 9_007_199_254_740_992.0)
     }
 
     /// `rng.uniform(low, high)`.
@@ -50,6 +50,11 @@ impl NumpyRng {
                 return (product >> 32) as u32;
             }
         }
+    }
+
+    /// 64 bits.
+    pub(super) fn next_u64(&mut self) -> u64 {
+        self.pcg.next_u64()
     }
 
     /// 32 bits: the lower half of 64, then the upper half, whatever was drawn in between.

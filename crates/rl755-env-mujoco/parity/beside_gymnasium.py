@@ -1,0 +1,85 @@
+"""Our MuJoCo environments beside Gymnasium's: every bit of observations, rewards and ends.
+
+    python beside_gymnasium.py PROGRAM [--env ID]... [--seeds N] [--steps N]
+
+PROGRAM is the example `mujoco_parity`. Ends with 1 when a bit differs.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+
+# NumPy's BLAS must add in order, without fused multiplications: which kernels do depends on the
+# processor. It matters for the norms in Reacher and Pusher.
+os.environ["OPENBLAS_CORETYPE"] = "Haswell"
+
+import gymnasium
+import mujoco
+import numpy as np
+
+IDS = [
+    "Ant-v5",
+    "HalfCheetah-v5",
+    "Hopper-v5",
+    "Humanoid-v5",
+    "InvertedDoublePendulum-v5",
+    "InvertedPendulum-v5",
+    "Pusher-v5",
+    "Reacher-v5",
+    "Swimmer-v5",
+    "Walker2d-v5",
+]
+
+
+def play(name, seed, steps):
+    """What examples/mujoco_parity.rs describes, by Gymnasium: arrays of doubles, one for each step and
+    each first observation."""
+    env = gymnasium.make(name, disable_env_checker=True)
+    space = env.action_space
+    low, high = space.low.astype(np.float64), space.high.astype(np.float64)
+    rng = np.random.default_rng(1000 + seed)
+    yield env.reset(seed=seed)[0]
+    for _ in range(steps):
+        action = rng.uniform(low, high).astype(np.float32)
+        observation, reward, terminated, truncated, _ = env.step(action)
+        yield np.concatenate([[float(reward), float(terminated)], observation])
+        if terminated or truncated:
+            yield env.reset()[0]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("program")
+    parser.add_argument("--env", action="append", dest="ids", choices=IDS)
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--steps", type=int, default=1000)
+    arguments = parser.parse_args()
+    print(f"Gymnasium {gymnasium.__version__}, MuJoCo {mujoco.__version__}, NumPy {np.__version__}")
+    print(f"{arguments.seeds} seeds of {arguments.steps} steps; numbers that differ in a bit:")
+    equal = True
+    for name in arguments.ids or IDS:
+        compared = differing = episodes = 0
+        for seed in range(arguments.seeds):
+            command = [arguments.program, name, str(seed), str(arguments.steps)]
+            ours = np.frombuffer(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+            theirs = list(play(name, seed, arguments.steps))
+            episodes += len(theirs) - arguments.steps
+            theirs = np.concatenate(theirs)
+            compared += len(theirs)
+            if len(ours) != len(theirs):
+                print(f"  {name}, seed {seed}: {len(ours)} numbers, Gymnasium's are {len(theirs)}")
+                differing += abs(len(ours) - len(theirs))
+            least = min(len(ours), len(theirs))
+            wrong = ours[:least].view(np.uint64) != theirs[:least].view(np.uint64)
+            differing += int(np.count_nonzero(wrong))
+            if wrong.any():
+                at = int(np.argmax(wrong))
+                print(f"  {name}, seed {seed}: first number {at}, {ours[at]!r} not {theirs[at]!r}")
+        print(f"{name:26} {differing} of {compared:,}, {episodes} episodes", flush=True)
+        equal = equal and differing == 0
+    sys.exit(0 if equal else 1)
+
+
+if __name__ == "__main__":
+    main()
