@@ -78,7 +78,6 @@ async fn serve(stream: TcpStream, shared: Arc<Shared>) -> hyper::Result<()> {
         .timer(TokioTimer::new())
         .header_read_timeout(HEADER_TIMEOUT)
         .max_buf_size(REQUEST_BYTES)
-        .keep_alive(false)
         .serve_connection(TokioIo::new(stream), service)
         .with_upgrades()
         .await
@@ -91,6 +90,10 @@ fn answer(shared: &Arc<Shared>, request: Request<Incoming>) -> Response<Full<Byt
         set(&mut response, header::CONTENT_TYPE, "text/plain; charset=utf-8");
         response
     });
+    if response.status() != StatusCode::SWITCHING_PROTOCOLS {
+        // One request for each connection: so its limits are those of a request.
+        set(&mut response, header::CONNECTION, "close");
+    }
     set(&mut response, header::CONTENT_SECURITY_POLICY, CONTENT_SECURITY_POLICY);
     set(&mut response, header::X_CONTENT_TYPE_OPTIONS, "nosniff");
     // The address may have the token in it.

@@ -29,8 +29,10 @@ pub(super) const FILES: &[PageFile] = &[
     page_file!("/icon.svg", "image/svg+xml", "icon.svg"),
     page_file!("/page.js", SCRIPT, "page.js"),
     page_file!("/connection.js", SCRIPT, "connection.js"),
+    page_file!("/chart.js", SCRIPT, "chart.js"),
     page_file!("/curves.js", SCRIPT, "curves.js"),
     page_file!("/frames.js", SCRIPT, "frames.js"),
+    page_file!("/returns.js", SCRIPT, "returns.js"),
     page_file!("/scene.js", SCRIPT, "scene.js"),
     page_file!("/vendor/three.min.js", SCRIPT, "vendor/three.min.js"),
 ];

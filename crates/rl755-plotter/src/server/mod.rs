@@ -138,8 +138,9 @@ pub(crate) fn start(
 /// The port asked for, or for 0 the usual one or the next that is free.
 fn listen(address: IpAddr, port: u16) -> Result<TcpListener, ServerError> {
     let ports = match port {
-        0 => USUAL_PORT..=USUAL_PORT + MORE_PORTS,
-        port => port..=port,
+        // At last the system finds one.
+        0 => (USUAL_PORT..=USUAL_PORT + MORE_PORTS).chain(0..=0),
+        port => (port..=port).chain(1..=0),
     };
     let mut failure = None;
     for port in ports {
