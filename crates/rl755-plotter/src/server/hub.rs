@@ -51,7 +51,7 @@ pub(crate) struct Moment {
 }
 
 /// How a run is doing.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Status {
     /// The policy that plays; none before the first one came.
     pub(crate) snapshot: Option<Snapshot>,

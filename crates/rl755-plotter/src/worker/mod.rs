@@ -1,1 +1,217 @@
 //! What plays policies and serves the page, in a process of its own.
+//!
+//! One thread reads what the trainer sends ([`inbox`]), one plays each run ([`player`]), one looks
+//! after the runs' directories ([`run_watch`]), and one serves the page. What they tell each other
+//! lies in the [`orders`] of each run, newest of each kind. The main thread is left to those who
+//! need it, such as a window.
+
+mod inbox;
+mod metrics_tail;
+mod orders;
+mod picture;
+mod player;
+mod run_watch;
+mod screen;
+mod series;
+
+use std::{
+    convert::Infallible,
+    fs::File,
+    io::{self, IsTerminal},
+    os::fd::AsFd,
+    path::Path,
+    process::{ExitCode, exit},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
+    thread,
+};
+
+use rl755_env::EnvRegistry;
+use rustix::{process as system, stdio};
+
+use crate::{
+    ActorFactory, ViewConfig,
+    frame::{FrameError, FrameReader, Message, WorkerSettings},
+    report::Report,
+    server::{self, Server, ServerConfig, ServerError},
+};
+use inbox::read_all;
+use orders::Orders;
+use player::Player;
+use run_watch::{RunWatch, watch};
+
+/// Why there is no page.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum WorkerError {
+    /// The page cannot be served.
+    #[error("{0}")]
+    Server(String),
+    /// The process that started it does not speak as a [`Plotter`](crate::Plotter) does.
+    #[error("what the plotter's worker is told makes no sense: {0}")]
+    Told(String),
+    /// The system refused something.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+impl From<ServerError> for WorkerError {
+    fn from(error: ServerError) -> Self {
+        Self::Server(error.to_string())
+    }
+}
+
+impl From<FrameError> for WorkerError {
+    fn from(error: FrameError) -> Self {
+        Self::Told(error.to_string())
+    }
+}
+
+/// The whole `main` of a worker: plays what a [`Plotter`](crate::Plotter) in another process sends
+/// to the standard input, until that ends. A program calls it where its first argument is
+/// [`WORKER_ARGUMENT`](crate::WORKER_ARGUMENT), before it does anything else.
+pub fn worker_main(envs: &EnvRegistry, actors: &dyn ActorFactory) -> ExitCode {
+    let Err(error) = work(envs, actors);
+    eprintln!("{error}");
+    ExitCode::FAILURE
+}
+
+/// Serves a page of the runs in [`ViewConfig::runs`], for ever; `on_ready` is told its address.
+///
+/// # Errors
+/// When the page cannot be served.
+pub fn serve_runs(
+    view: &ViewConfig,
+    envs: &EnvRegistry,
+    actors: &dyn ActorFactory,
+    on_ready: impl FnOnce(&str),
+) -> Result<Infallible, WorkerError> {
+    let (server, runs) = open_page(view, None)?;
+    on_ready(server.url());
+    let watches = others(view, &runs).collect();
+    play_all(view, envs, actors, &runs, watches, |_, _| {})
+}
+
+fn work(envs: &EnvRegistry, actors: &dyn ActorFactory) -> Result<Infallible, WorkerError> {
+    if io::stdin().is_terminal() {
+        return Err(WorkerError::Told("it is started by a plotter, not by people".into()));
+    }
+    end_with_parent()?;
+    // An error means a system that has no priorities.
+    let _ = system::setpriority_process(None, 19);
+    let reports = Mutex::new(take_stdout()?);
+    let report = |report: Report| {
+        let mut to = reports.lock().unwrap_or_else(PoisonError::into_inner);
+        // The trainer that does not read it has ended, and so does this.
+        let _ = report.write(&mut *to);
+    };
+    let mut reader = FrameReader::new(io::stdin());
+    let settings = match reader.next()? {
+        Some(Message::Settings(settings)) => settings,
+        Some(_) => return Err(WorkerError::Told("it begins without settings".into())),
+        None => exit(0),
+    };
+    // It may have ended before this process asked to be told.
+    if system::getppid().map(|p| p.as_raw_nonzero().get() as u32) != Some(settings.parent) {
+        exit(0);
+    }
+    let WorkerSettings { run_dir, view, .. } = *settings;
+    if view.window || view.video.is_some() {
+        report(Report::Trouble("neither windows nor films are there yet".into()));
+    }
+    let (server, runs) = match open_page(&view, Some(run_dir.as_deref())) {
+        Ok(page) => page,
+        Err(error) => {
+            report(Report::Trouble(error.to_string()));
+            return Err(error);
+        }
+    };
+    report(Report::Ready { url: server.url().to_owned(), port: server.port() });
+    let own = Arc::clone(&runs[0]);
+    thread::Builder::new().name("inbox".into()).spawn(move || {
+        match read_all(&mut reader, &own) {
+            // At once, whatever the others are doing.
+            Ok(()) => exit(0),
+            Err(error) => {
+                eprintln!("{}", WorkerError::from(error));
+                exit(1);
+            }
+        }
+    })?;
+    let own = RunWatch::own(Arc::clone(&runs[0]), run_dir.as_deref());
+    let watches = std::iter::once(own).chain(others(&view, &runs[1..])).collect();
+    let told = Mutex::new(String::new());
+    play_all(&view, envs, actors, &runs, watches, |run, trouble| {
+        let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
+        // The trainer is told of its own run, and not of the same over and over.
+        if run == 0 && *told != trouble {
+            trouble.clone_into(&mut told);
+            report(Report::Trouble(trouble.into()));
+        }
+    })
+}
+
+/// Asks to be killed when the trainer ends, however it does; that works while this is stopped, too.
+fn end_with_parent() -> io::Result<()> {
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    system::set_parent_process_death_signal(Some(system::Signal::KILL))?;
+    Ok(())
+}
+
+/// The standard output, for reports only: what libraries print goes to the standard error.
+fn take_stdout() -> io::Result<File> {
+    let reports = io::stdout().as_fd().try_clone_to_owned()?;
+    stdio::dup2_stdout(io::stderr())?;
+    Ok(reports.into())
+}
+
+/// The page with its runs: the trainer's own one, if there is one, and those of the view.
+fn open_page(
+    view: &ViewConfig,
+    own: Option<Option<&Path>>,
+) -> Result<(Server, Vec<Arc<Orders>>), WorkerError> {
+    let runs = Arc::new(OnceLock::<Vec<Arc<Orders>>>::new());
+    let commanded = Arc::clone(&runs);
+    let (address, port, token) = (view.address, view.port, view.token.clone());
+    let server = server::start(ServerConfig { address, port, token }, move |run, command| {
+        if let Some(orders) = commanded.get().and_then(|runs| runs.get(run)) {
+            orders.command(command);
+        }
+    })?;
+    let own = own.into_iter().map(|dir| dir.map_or_else(|| "training".into(), name_of));
+    let others = view.runs.iter().map(|dir| name_of(dir));
+    let names = own.chain(others);
+    let orders = names.map(|name| Arc::new(Orders::new(server.add_run(&name), view))).collect();
+    Ok((server, runs.get_or_init(|| orders).clone()))
+}
+
+/// Watches of the runs of the view.
+fn others(view: &ViewConfig, runs: &[Arc<Orders>]) -> impl Iterator<Item = RunWatch> {
+    runs.iter().zip(&view.runs).map(|(orders, run)| RunWatch::other(Arc::clone(orders), run))
+}
+
+/// A run's name on the page.
+fn name_of(directory: &Path) -> String {
+    directory.file_name().unwrap_or(directory.as_os_str()).to_string_lossy().into_owned()
+}
+
+/// Plays all runs and looks after their directories, for ever.
+fn play_all(
+    view: &ViewConfig,
+    envs: &EnvRegistry,
+    actors: &dyn ActorFactory,
+    runs: &[Arc<Orders>],
+    watches: Vec<RunWatch>,
+    on_trouble: impl Fn(usize, &str) + Sync,
+) -> ! {
+    let on_trouble = &on_trouble;
+    thread::scope(|scope| {
+        scope.spawn(move || watch(watches, actors));
+        for (index, orders) in runs.iter().enumerate() {
+            let player = move || Player::new(envs, actors, orders, view);
+            scope.spawn(move || player().run(|trouble| on_trouble(index, trouble)));
+        }
+        loop {
+            thread::park();
+        }
+    })
+}

@@ -1,0 +1,253 @@
+//! The thread that keeps a worker alive and sends it what is in the mailbox.
+
+use std::{
+    fs::{self, File},
+    io,
+    path::PathBuf,
+    process::ChildStdin,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use crate::{
+    Event, PlotterConfig, Subject,
+    frame::{self, Snapshot, WorkerSettings},
+    mailbox::Mailbox,
+    process::Process,
+    report::{Report, read_reports},
+    server,
+};
+
+/// A worker that ended is started again after this, then after twice as long each time.
+const FIRST_RESTART: Duration = Duration::from_millis(100);
+/// The longest time before a restart.
+const LAST_RESTART: Duration = Duration::from_secs(60);
+/// A worker that lived as long is started again as after the first end.
+const LONG_LIFE: Duration = Duration::from_secs(60);
+/// So long a worker may take to end by itself.
+const GRACE: Duration = Duration::from_millis(200);
+
+/// What the thread holds.
+pub(crate) struct Sender {
+    mailbox: Arc<Mailbox>,
+    process: Arc<Process>,
+    config: PlotterConfig,
+    /// The port that was asked for.
+    port: u16,
+    /// The port where the last worker served.
+    served: Option<u16>,
+    /// What the worker plays.
+    subject: Option<Subject>,
+    /// The last snapshot that was sent, for the next worker.
+    snapshot: Option<Snapshot>,
+    /// How many workers were started.
+    life: u64,
+    /// The last misfit that was told.
+    misfit: Option<[usize; 2]>,
+}
+
+/// Why a worker is no longer fed.
+enum Why {
+    /// For this reason.
+    Known(String),
+    /// This was seen of it; how it ended says more.
+    Seen(String),
+}
+
+/// Leaves nothing behind, also where the thread panics.
+struct AtEnd {
+    mailbox: Arc<Mailbox>,
+    process: Arc<Process>,
+    log: Option<PathBuf>,
+}
+
+impl Drop for AtEnd {
+    fn drop(&mut self) {
+        self.process.reap(Duration::ZERO);
+        if let Some(log) = &self.log
+            && fs::metadata(log).is_ok_and(|m| m.len() == 0)
+        {
+            // A log of nothing is of no use to anybody.
+            let _ = fs::remove_file(log);
+        }
+        self.mailbox.finish();
+    }
+}
+
+impl Sender {
+    pub(crate) fn new(mailbox: Arc<Mailbox>, process: Arc<Process>, config: PlotterConfig) -> Self {
+        Self {
+            mailbox,
+            process,
+            port: config.view.port,
+            served: None,
+            config,
+            subject: None,
+            snapshot: None,
+            life: 0,
+            misfit: None,
+        }
+    }
+
+    /// Runs until the handle is closed.
+    pub(crate) fn run(mut self) {
+        let log = self.log();
+        let _at_end = AtEnd { mailbox: self.mailbox.clone(), process: self.process.clone(), log };
+        self.settle_token();
+        let mut restart_in = FIRST_RESTART;
+        loop {
+            let born = Instant::now();
+            let Some(reason) = self.live() else { return };
+            if self.mailbox.wait_closed(Duration::ZERO) {
+                return;
+            }
+            if born.elapsed() > LONG_LIFE {
+                restart_in = FIRST_RESTART;
+            }
+            self.tell(Event::Ended { reason, restart_in });
+            if self.mailbox.wait_closed(restart_in) {
+                return;
+            }
+            restart_in = (2 * restart_in).min(LAST_RESTART);
+        }
+    }
+
+    /// One worker, from its start to its end: why it ended, or nothing if the handle was closed.
+    fn live(&mut self) -> Option<String> {
+        self.life += 1;
+        self.mailbox.begin_life();
+        // The page is to be found where it was, unless another program serves there now.
+        self.config.view.port = self.served.take().unwrap_or(self.port);
+        let program = self.config.worker.program.display();
+        let pipes = match self.process.start(&self.config.worker, self.open_log()) {
+            Ok(pipes) => pipes,
+            Err(error) => return Some(format!("cannot be started: {program}: {error}")),
+        };
+        let (mailbox, life) = (self.mailbox.clone(), self.life);
+        let reader = std::thread::Builder::new().name("plotter reports".into());
+        let reading = reader.spawn(move || {
+            let why = read_reports(pipes.stdout, |report| mailbox.put_report(report));
+            mailbox.put_end(life, why);
+        });
+        let fed = match reading {
+            Ok(_) => self.feed(pipes.stdin, pipes.id),
+            Err(error) => Some(Why::Known(format!("cannot be listened to: {error}"))),
+        };
+        // Its input has ended, which tells it to end.
+        if fed.is_none() {
+            self.mailbox.wait_ended(life, GRACE);
+        }
+        let status = self.process.reap(GRACE);
+        fed.map(|why| match (why, status) {
+            (Why::Seen(_), Some(status)) => format!("ended with {status}"),
+            (Why::Known(why) | Why::Seen(why), _) => why,
+        })
+    }
+
+    /// Sends whatever comes: why that ended, or nothing if the handle was closed.
+    fn feed(&mut self, mut to: ChildStdin, worker: u32) -> Option<Why> {
+        let settings = WorkerSettings {
+            parent: std::process::id(),
+            run_dir: self.config.run_dir.clone(),
+            view: self.config.view.clone(),
+        };
+        let told = frame::write_settings(&mut to, &settings).map_err(broken);
+        // What the worker before knew.
+        let told = told.and_then(|()| self.send(&mut to, self.subject.is_some(), true));
+        if let Err(why) = told {
+            return Some(why);
+        }
+        loop {
+            let news = self.mailbox.wait_for_news(self.life);
+            if news.closed {
+                return None;
+            }
+            for report in news.reports {
+                self.hear(report, worker);
+            }
+            if let Some(why) = news.ended {
+                let seen = || Why::Seen("closed its output".into());
+                return Some(why.map_or_else(seen, Why::Known));
+            }
+            if let Some([got, expected]) = news.misfit.filter(|_| self.misfit != news.misfit) {
+                self.misfit = news.misfit;
+                self.tell(Event::Trouble(format!(
+                    "a snapshot has {got} parameters, and its policy {expected}: it is not shown"
+                )));
+            }
+            let (new_subject, new_snapshot) = (news.subject.is_some(), news.snapshot.is_some());
+            if let Some(subject) = news.subject {
+                if self.subject.as_ref().is_some_and(|before| !subject.goes_on_from(before)) {
+                    self.snapshot = None;
+                }
+                self.subject = Some(subject);
+            }
+            if let Some(snapshot) = news.snapshot
+                && let Some(before) = self.snapshot.replace(snapshot)
+            {
+                self.mailbox.give_back(before.parameters);
+            }
+            if let Err(why) = self.send(&mut to, new_subject, new_snapshot) {
+                return Some(why);
+            }
+        }
+    }
+
+    /// Sends the subject or the snapshot or both, the subject first.
+    fn send(&self, to: &mut ChildStdin, subject: bool, snapshot: bool) -> Result<(), Why> {
+        let subject = self.subject.iter().filter(|_| subject);
+        let mut snapshot = self.snapshot.iter().filter(|_| snapshot);
+        let sent = subject.into_iter().try_for_each(|s| frame::write_subject(to, s));
+        let sent = sent.and_then(|()| snapshot.try_for_each(|s| frame::write_snapshot(to, s)));
+        sent.map_err(broken)
+    }
+
+    fn hear(&mut self, report: Report, process: u32) {
+        match report {
+            Report::Ready { url, port } => {
+                self.served = Some(port);
+                self.tell(Event::Ready { url, process });
+            }
+            Report::Trouble(what) => self.tell(Event::Trouble(what)),
+        }
+    }
+
+    fn tell(&self, event: Event) {
+        (self.config.on_event)(event);
+    }
+
+    /// A page that needs a token keeps it when its worker is started again.
+    fn settle_token(&mut self) {
+        let view = &mut self.config.view;
+        if view.token.is_none() && !view.address.is_loopback() {
+            match server::fresh_token() {
+                Ok(token) => view.token = Some(token),
+                // The worker tries, too, and says what is wrong.
+                Err(error) => self.tell(Event::Trouble(error.to_string())),
+            }
+        }
+    }
+
+    fn log(&self) -> Option<PathBuf> {
+        self.config.run_dir.as_ref().map(|run| run.join("plotter.log"))
+    }
+
+    /// Where the worker's standard error goes; the first worker begins it anew.
+    fn open_log(&self) -> Option<File> {
+        let mut options = File::options();
+        options.create(true).append(true);
+        let log = self.log()?;
+        if self.life == 1 {
+            let _ = fs::remove_file(&log);
+        }
+        options.open(log).ok()
+    }
+}
+
+fn broken(error: io::Error) -> Why {
+    let why = format!("cannot be told anything: {error}");
+    match error.kind() {
+        io::ErrorKind::InvalidInput => Why::Known(why),
+        _ => Why::Seen(why),
+    }
+}

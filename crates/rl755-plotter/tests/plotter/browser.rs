@@ -1,0 +1,89 @@
+//! As much of a browser as a worker needs to see to play: a web socket.
+
+use std::{
+    io::{Read, Write},
+    net::TcpStream,
+};
+
+use serde_json::Value;
+
+use crate::roles::LIMIT;
+
+pub(crate) struct Browser(TcpStream);
+
+impl Browser {
+    /// Opens the page at `url`, and looks at its first run.
+    pub(crate) fn open(url: &str) -> Self {
+        let host = url.strip_prefix("http://").unwrap().trim_end_matches('/');
+        let mut stream = TcpStream::connect(host).unwrap();
+        stream.set_read_timeout(Some(LIMIT)).unwrap();
+        let request = format!(
+            "GET /socket HTTP/1.1\r\nHost: {host}\r\nOrigin: http://{host}\r\nUpgrade: websocket\r\n\
+             Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\n\
+             Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+        );
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = Vec::new();
+        while !answer.ends_with(b"\r\n\r\n") {
+            let mut byte = [0];
+            stream.read_exact(&mut byte).unwrap();
+            answer.push(byte[0]);
+        }
+        assert!(answer.starts_with(b"HTTP/1.1 101"), "{}", String::from_utf8_lossy(&answer));
+        let mut browser = Self(stream);
+        browser.say(r#"{"run":0}"#);
+        browser
+    }
+
+    /// Sends a short text, masked with zeros.
+    pub(crate) fn say(&mut self, text: &str) {
+        assert!(text.len() < 126);
+        let mut frame = vec![0x81, 0x80 | text.len() as u8, 0, 0, 0, 0];
+        frame.extend(text.as_bytes());
+        self.0.write_all(&frame).unwrap();
+    }
+
+    /// The next message that is text and has this key: what is under it.
+    pub(crate) fn find(&mut self, key: &str) -> Value {
+        loop {
+            let (kind, payload) = self.next();
+            if kind == 1
+                && let Ok(Value::Object(mut message)) = serde_json::from_slice(&payload)
+                && let Some(value) = message.remove(key)
+            {
+                return value;
+            }
+        }
+    }
+
+    /// The next status of which that is true.
+    pub(crate) fn wait_for_status(&mut self, wanted: impl Fn(&Value) -> bool) -> Value {
+        loop {
+            let status = self.find("status");
+            if wanted(&status) {
+                return status;
+            }
+        }
+    }
+
+    /// The next message: its kind (1 text, 2 binary) and payload.
+    fn next(&mut self) -> (u8, Vec<u8>) {
+        let mut head = [0; 2];
+        self.0.read_exact(&mut head).unwrap();
+        let mut number = [0; 8];
+        let length = match head[1] {
+            126 => {
+                self.0.read_exact(&mut number[6..]).unwrap();
+                u64::from_be_bytes(number)
+            }
+            127 => {
+                self.0.read_exact(&mut number).unwrap();
+                u64::from_be_bytes(number)
+            }
+            short => short.into(),
+        };
+        let mut payload = vec![0; length as usize];
+        self.0.read_exact(&mut payload).unwrap();
+        (head[0] & 0xf, payload)
+    }
+}

@@ -1,0 +1,9 @@
+//! The plotter from its handle to its page, with workers and trainers that are processes.
+
+mod browser;
+mod close;
+mod play;
+mod restart;
+mod roles;
+mod trainer;
+mod wire;
