@@ -200,11 +200,6 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// Its place among the runs.
-    pub(crate) fn index(&self) -> usize {
-        self.index
-    }
-
     /// How many browsers look at it.
     pub(crate) fn viewers(&self) -> usize {
         self.viewers.load(Ordering::Relaxed)
