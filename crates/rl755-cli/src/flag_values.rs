@@ -12,6 +12,15 @@ pub(crate) fn positive(text: &str) -> Result<f64, String> {
     }
 }
 
+/// A number from 0 on.
+pub(crate) fn not_negative(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if value >= 0.0 && value.is_finite() => Ok(value),
+        Ok(value) => Err(format!("{value} is less than 0")),
+        Err(_) => Err("that is not a number".to_owned()),
+    }
+}
+
 /// A JSON object.
 pub(crate) fn object(text: &str) -> Result<serde_json::Value, String> {
     match serde_json::from_str(text) {

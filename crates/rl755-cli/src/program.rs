@@ -8,7 +8,8 @@ use crate::{
     Plugins,
     stage::{CommonFlags, arguments, run_stage},
     stages::{
-        Collect, Encode, Evaluate, Pack, TrainController, TrainEncoder, TrainSequence, Verify,
+        Collect, Encode, Evaluate, Pack, TrainController, TrainEncoder, TrainPolicy, TrainSequence,
+        Verify,
     },
 };
 
@@ -31,6 +32,7 @@ enum Command {
     Encode(Encode),
     TrainSequence(TrainSequence),
     TrainController(TrainController),
+    TrainPolicy(TrainPolicy),
     Evaluate(Evaluate),
 }
 
@@ -52,6 +54,7 @@ pub fn run(add: impl FnOnce(&mut Plugins)) -> ExitCode {
         Command::Encode(stage) => run_stage(stage, &common, &plugins),
         Command::TrainSequence(stage) => run_stage(stage, &common, &plugins),
         Command::TrainController(stage) => run_stage(stage, &common, &plugins),
+        Command::TrainPolicy(stage) => run_stage(stage, &common, &plugins),
         Command::Evaluate(stage) => run_stage(stage, &common, &plugins),
     }
 }

@@ -32,6 +32,17 @@ pub enum ControllerError {
         /// Why not.
         reason: String,
     },
+    /// A policy without a world model sees vectors, and the environment has none.
+    #[error(
+        "a policy sees vectors, and an observation of {env} is {space}; rl755-train-controller looks \
+         at frames through an encoder"
+    )]
+    NoVector {
+        /// The environment's id.
+        env: String,
+        /// Its observation space.
+        space: String,
+    },
     /// A setting that nothing can be done with.
     #[error(transparent)]
     Setting(#[from] SettingError),

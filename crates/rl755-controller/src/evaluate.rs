@@ -8,13 +8,13 @@ use std::{
 
 use rayon::prelude::*;
 use rl755_data::PolicyRegistry;
-use rl755_env::{Env, EnvError, ObservationBuffer, ObservationRef, RgbFrame};
+use rl755_env::{Env, EnvError, EnvSpec, ObservationBuffer, ObservationRef, RgbFrame, Space};
 use rl755_run::{Input, ModelIdentity, SettingError, derive_seed};
 use serde::{Deserialize, Serialize};
 
 use crate::{
     Controller, ControllerError, ControllerRun, Episode, EpisodeEnd, EpisodeLimits, EpisodeTask,
-    Resources, Rollouts, Scores, StageContext, TrackSet, WorldModel, video::Film,
+    Resources, Rollouts, Scores, StageContext, TrackSet, TrainedPolicy, WorldModel, video::Film,
 };
 
 /// How many episodes are played, and on which tracks.
@@ -160,14 +160,22 @@ impl<'a> Player<'a> {
     }
 }
 
-/// A policy by name in an environment, ready to play on the tracks that controllers are evaluated
-/// on.
+/// A policy in an environment, by name or trained, ready to play on the tracks that controllers are
+/// evaluated on.
 #[derive(Clone, Copy)]
 pub struct PolicyPlayer<'a> {
-    policy: &'a str,
+    actor: Actor<'a>,
     environment: &'a str,
-    policies: &'a PolicyRegistry,
 }
+
+#[derive(Clone, Copy)]
+enum Actor<'a> {
+    Named(&'a str, &'a PolicyRegistry),
+    Trained(&'a TrainedPolicy),
+}
+
+/// Chooses the actions of an episode.
+type Act = Box<dyn FnMut(ObservationRef<'_>, &mut [f32]) -> Result<(), ControllerError>>;
 
 impl<'a> PolicyPlayer<'a> {
     /// The policy called `policy` in `environment`.
@@ -182,12 +190,57 @@ impl<'a> PolicyPlayer<'a> {
     ) -> Result<Self, ControllerError> {
         let env = context.environments.make(environment)?;
         policies.make(policy, &env.spec().action_space, 0)?;
-        Ok(Self { policy, environment, policies })
+        Ok(Self { actor: Actor::Named(policy, policies), environment })
+    }
+
+    /// A trained `policy`, whose likeliest actions are played, in the environment it was trained in.
+    ///
+    /// # Errors
+    /// When there is no such environment, or it is another one now.
+    pub fn trained(
+        policy: &'a TrainedPolicy,
+        context: &StageContext<'_>,
+    ) -> Result<Self, ControllerError> {
+        let environment = policy.spec().id.as_str();
+        let env = context.environments.make(environment)?;
+        let spaces =
+            |spec: &EnvSpec| format!("{} and {}", spec.observation_space, spec.action_space);
+        let (one_size, other_size) = (spaces(policy.spec()), spaces(env.spec()));
+        if one_size != other_size {
+            return Err(ControllerError::Misfit {
+                what: "spaces",
+                one: "the policy".to_owned(),
+                one_size,
+                other: environment.to_owned(),
+                other_size,
+            });
+        }
+        Ok(Self { actor: Actor::Trained(policy), environment })
     }
 
     /// What acts, as [`Scores`] name it.
     pub fn subject(&self) -> String {
-        format!("policy {}", self.policy)
+        match self.actor {
+            Actor::Named(name, _) => format!("policy {name}"),
+            Actor::Trained(_) => "trained policy".to_owned(),
+        }
+    }
+
+    /// What chooses the actions of episode `index`.
+    fn act(&self, space: &Space, seed: u64, index: u64) -> Result<Act, ControllerError> {
+        Ok(match self.actor {
+            Actor::Named(name, policies) => {
+                let mut policy = policies.make(name, space, derive_seed(seed, "policy", index))?;
+                Box::new(move |observation, action| {
+                    policy.act(observation, action);
+                    Ok(())
+                })
+            }
+            Actor::Trained(policy) => {
+                let mut policy = policy.clone();
+                Box::new(move |observation, action| policy.act(observation, action))
+            }
+        })
     }
 
     /// Plays `config.episodes` episodes.
@@ -242,8 +295,7 @@ impl<'a> PolicyPlayer<'a> {
     ) -> Result<Episode, ControllerError> {
         let mut env = context.environments.make(self.environment)?;
         let spec = env.spec().clone();
-        let seed = derive_seed(config.seed, "policy", index);
-        let mut policy = self.policies.make(self.policy, &spec.action_space, seed)?;
+        let mut act = self.act(&spec.action_space, config.seed, index)?;
         let mut observation = ObservationBuffer::zeros(&spec.observation_space, 1);
         let mut action = vec![0.0; spec.action_space.width()];
         let seed = TrackSet::Test.seed(config.seed, index);
@@ -254,7 +306,7 @@ impl<'a> PolicyPlayer<'a> {
             if context.interrupt.is_raised() {
                 return Err(ControllerError::Interrupted);
             }
-            policy.act(observation.as_ref(), &mut action);
+            act(observation.as_ref(), &mut action)?;
             let step = env.step(&action, observation.as_mut())?;
             watch(&mut *env, observation.as_ref())?;
             episode.score += step.reward;

@@ -29,6 +29,7 @@ mod evaluate;
 mod evaluation;
 mod learning_curve;
 mod linear_controller;
+mod policy_gradient;
 mod rollout_group;
 mod rollouts;
 mod run;
@@ -49,6 +50,9 @@ pub use error::ControllerError;
 pub use evaluate::{EvaluateConfig, Player, PolicyPlayer};
 pub use evaluation::Evaluation;
 pub use linear_controller::{LinearConfig, LinearController};
+pub use policy_gradient::{
+    Algorithm, PolicyConfig, PpoConfig, TrainPolicyConfig, TrainedPolicy, TrpoConfig, train_policy,
+};
 pub use rollouts::{EpisodeTask, Rollouts};
 pub use run::ControllerRun;
 pub use scores::Scores;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use rl755_controller::{
-    ControllerError, ControllerRun, EvaluateConfig, Evaluation, Player, PolicyPlayer,
+    ControllerError, ControllerRun, EvaluateConfig, Evaluation, Player, PolicyPlayer, TrainedPolicy,
 };
 use rl755_run::Outcome;
 
@@ -17,14 +17,14 @@ use crate::{
     world_model::load_world_model,
 };
 
-/// Score a controller, or a policy to compare it with, on tracks it was not trained on
+/// Score a controller or a trained policy, or a policy to compare it with, on tracks it was not trained on
 ///
 /// Writes manifest.json, and scores.json: mean, standard deviation, standard error, each episode, the environment's
 /// version and its rules. The same seed gives the same tracks to every controller and policy.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Evaluate {
     /// The trained controller: a directory that rl755-train-controller wrote
-    #[arg(long, value_name = "DIR", conflicts_with = "policy")]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["policy", "trained_policy"])]
     controller: Option<PathBuf>,
     /// Its encoder, if it was moved since
     #[arg(long, value_name = "DIR", requires = "controller")]
@@ -32,12 +32,15 @@ pub struct Evaluate {
     /// Its sequence model, if it was moved since
     #[arg(long, value_name = "DIR", requires = "controller")]
     sequence: Option<PathBuf>,
-    /// A policy, such as `uniform`, instead of a controller
+    /// A trained policy, whose likeliest actions are played: a directory that rl755-train-policy wrote
+    #[arg(long, value_name = "DIR", conflicts_with = "policy")]
+    trained_policy: Option<PathBuf>,
+    /// A policy, such as `uniform`, instead of what was trained
     #[arg(long, value_name = "NAME")]
     policy: Option<String>,
-    /// The policy's environment; a controller is evaluated where it was trained [default:
+    /// The policy's environment; what was trained is evaluated where it was trained [default:
     /// CarRacing-v3]
-    #[arg(long, value_name = "ID", conflicts_with = "controller")]
+    #[arg(long, value_name = "ID", conflicts_with_all = ["controller", "trained_policy"])]
     environment: Option<String>,
     /// Episodes
     #[arg(long, default_value_t = 20, value_name = "N", value_parser = count)]
@@ -85,8 +88,15 @@ impl Evaluate {
         let begin = |subject: &str, environment: &str, inputs| {
             Evaluation::begin(&self.out_dir, subject, environment, &config, inputs)
         };
-        let (evaluation, scores) = match (&self.controller, &self.policy) {
-            (Some(controller), _) => {
+        // First the film: what cannot be filmed is told before all episodes are played.
+        let play = |player: PolicyPlayer<'_>, evaluation| -> anyhow::Result<_> {
+            if let Some(video) = &self.video {
+                player.film(&config, &context, video)?;
+            }
+            Ok((evaluation, player.evaluate(&config, &context)?))
+        };
+        let (evaluation, scores) = match (&self.controller, &self.trained_policy, &self.policy) {
+            (Some(controller), ..) => {
                 let run = ControllerRun::open(controller)?;
                 let encoder = self.encoder.as_ref().unwrap_or(&run.encoder);
                 let sequence = self.sequence.as_ref().or(run.sequence.as_ref());
@@ -99,22 +109,24 @@ impl Evaluate {
                 let player = Player::new(&run, &models, &context)?;
                 let evaluation =
                     begin(&player.subject(), &run.training.environment, player.inputs())?;
-                // First the film: what cannot be filmed is told before all episodes are played.
                 if let Some(video) = &self.video {
                     player.film(&config, &context, video)?;
                 }
                 (evaluation, player.evaluate(&config, &context)?)
             }
-            (None, Some(policy)) => {
+            (None, Some(trained), _) => {
+                let (policy, input) = TrainedPolicy::open(trained)?;
+                let player = PolicyPlayer::trained(&policy, &context)?;
+                play(player, begin(&player.subject(), &policy.spec().id, vec![input])?)?
+            }
+            (None, None, Some(policy)) => {
                 let environment = self.environment.as_deref().unwrap_or("CarRacing-v3");
                 let player = PolicyPlayer::new(policy, environment, &plugins.policies, &context)?;
-                let evaluation = begin(&player.subject(), environment, vec![])?;
-                if let Some(video) = &self.video {
-                    player.film(&config, &context, video)?;
-                }
-                (evaluation, player.evaluate(&config, &context)?)
+                play(player, begin(&player.subject(), environment, vec![])?)?
             }
-            (None, None) => bail!("give --controller DIR, or --policy NAME to score a policy"),
+            (None, None, None) => bail!(
+                "give --controller DIR or --trained-policy DIR, or --policy NAME to score a policy"
+            ),
         };
         evaluation.finish(&scores)?;
         desk.print(&scores.to_string())?;

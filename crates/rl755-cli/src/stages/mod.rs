@@ -6,6 +6,7 @@ mod evaluate;
 mod pack;
 mod train_controller;
 mod train_encoder;
+mod train_policy;
 mod train_sequence;
 mod verify;
 
@@ -15,5 +16,6 @@ pub use evaluate::Evaluate;
 pub use pack::Pack;
 pub use train_controller::TrainController;
 pub use train_encoder::TrainEncoder;
+pub use train_policy::TrainPolicy;
 pub use train_sequence::TrainSequence;
 pub use verify::Verify;
