@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use crate::{bench, ci, golden, interop, parity, pipeline, setup, test, test_tch};
+use crate::{bench, ci, golden, interop, parity, pipeline, setup, test, test_tch, vendor_three};
 
 /// Exit code of work that was stopped by Ctrl-C or SIGTERM and can be gone on with.
 pub(crate) const INTERRUPTED: u8 = 130;
@@ -29,6 +29,7 @@ enum Command {
     Interop(interop::Interop),
     Parity(parity::Parity),
     Bench(bench::Bench),
+    VendorThree(vendor_three::VendorThree),
 }
 
 /// Runs the subcommand of the command line.
@@ -44,6 +45,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Interop(command) => command.run(),
         Command::Parity(command) => command.run(),
         Command::Bench(command) => command.run(),
+        Command::VendorThree(command) => command.run(),
     };
     ended.unwrap_or_else(|error| {
         eprintln!("error: {error:#}");

@@ -18,6 +18,7 @@ mod python;
 mod setup;
 mod test;
 mod test_tch;
+mod vendor_three;
 mod workspace;
 
 fn main() -> std::process::ExitCode {

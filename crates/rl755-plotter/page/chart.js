@@ -23,7 +23,8 @@ export class Chart {
     const scale = devicePixelRatio || 1;
     const [w, h] = [Math.round(width * scale), Math.round(height * scale)];
     if (canvas.width !== w || canvas.height !== h) [canvas.width, canvas.height] = [w, h];
-    const pen = canvas.getContext('2d');
+    // Not on the graphics card: for small canvases the way there is longer than the work.
+    const pen = canvas.getContext('2d', { willReadFrequently: true });
     pen.setTransform(scale, 0, 0, scale, 0, 0);
     pen.clearRect(0, 0, width, height);
     const y = bounds(lines, logarithmic);

@@ -47,7 +47,8 @@ export class Frames {
         canvas.style.aspectRatio = `${bitmap.width} / ${bitmap.height}`;
         canvas.classList.toggle('small', bitmap.width <= SMALL);
       }
-      canvas.getContext('2d').drawImage(bitmap, 0, 0);
+      // Not on the graphics card: for small canvases the way there is longer than the work.
+      canvas.getContext('2d', { willReadFrequently: true }).drawImage(bitmap, 0, 0);
       bitmap.close();
     }));
   }

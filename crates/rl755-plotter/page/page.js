@@ -32,6 +32,7 @@ let pose = null;
 let moment = null;
 const pictures = new Map();
 let drawing = false;
+let began = 0;
 
 /** For tests: what has happened until now. */
 const counters = { frames: 0, episode: 0, points: 0, connected: false, run: 0 };
@@ -70,10 +71,12 @@ const connection = new Connection({
 function schedule() {
   if (drawing) return;
   drawing = true;
-  requestAnimationFrame(draw);
+  const wait = hasScene ? began + scene.interval - performance.now() : 0;
+  setTimeout(() => requestAnimationFrame(draw), Math.max(wait, 0));
 }
 
 async function draw() {
+  began = performance.now();
   const [numbers, at, images] = [pose, moment, new Map(pictures)];
   pose = moment = null;
   pictures.clear();
@@ -133,6 +136,7 @@ function choose(run) {
   }
   chosen = counters.run = run;
   [...get('runs').children].forEach((tab, i) => tab.setAttribute('aria-selected', i === run));
+  get('runs').children[run].scrollIntoView({ block: 'nearest', inline: 'nearest' });
   curves.choose(run);
   watch();
   tell();
@@ -205,7 +209,7 @@ function tell() {
   else put('notice', snapshot ? 'Waiting for the episode…' : 'Waiting for the first policy…');
   if (status) {
     showPaused(status.paused);
-    if (document.activeElement !== get('speed') || !speeding) showSpeed(status.speed);
+    if (!speeding) showSpeed(status.speed);
   }
 }
 setInterval(tell, 1000);
@@ -228,8 +232,7 @@ function showPaused(paused) {
 
 function pause() {
   const paused = get('pause').getAttribute('aria-pressed') !== 'true';
-  showPaused(paused);
-  connection.send({ pause: paused });
+  ask({ pause: paused }, { paused });
 }
 
 function showSpeed(speed) {
@@ -240,8 +243,14 @@ function showSpeed(speed) {
 
 function setSpeed(speed) {
   const allowed = Math.min(Math.max(speed, 0.1), 100);
-  showSpeed(allowed);
-  connection.send({ speed: allowed });
+  ask({ speed: allowed }, { speed: allowed });
+}
+
+/** Asks for something, and shows what it changes before the answer comes. */
+function ask(message, change) {
+  connection.send(message);
+  if (runs[chosen]?.status) Object.assign(runs[chosen].status, change);
+  tell();
 }
 
 function look(camera) {
@@ -288,6 +297,7 @@ get('pause').onclick = pause;
 get('speed').oninput = event => {
   speeding = true;
   setSpeed(10 ** Number(event.target.value));
+  showSpeed(10 ** Number(event.target.value));
 };
 get('speed').onchange = () => { speeding = false; };
 get('follow').onclick = follow;

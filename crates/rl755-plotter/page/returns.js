@@ -40,7 +40,8 @@ export class Returns {
     const [width, height] = [canvas.clientWidth, canvas.clientHeight];
     canvas.width = Math.round(width * scale);
     canvas.height = Math.round(height * scale);
-    const pen = canvas.getContext('2d');
+    // Not on the graphics card: for small canvases the way there is longer than the work.
+    const pen = canvas.getContext('2d', { willReadFrequently: true });
     pen.scale(scale, scale);
     const all = this.#episodes.flatMap(episode => episode.points);
     const longest = Math.max(1, this.#limit, ...all.map(point => point.step));

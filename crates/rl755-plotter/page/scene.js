@@ -1,11 +1,16 @@
 // The scene in 3D: geoms from the server, moved by its poses; z points upwards. It draws only
 // when something has changed.
 
+import { Floor } from './floor.js';
 import * as three from './vendor/three.min.js';
 
 const SEGMENTS = 24;
-/** How far a plane without end reaches, in metres. */
-const HORIZON = 200;
+/** Half the length of a plane that has no end. */
+const HORIZON = 40;
+// A processor that draws has better things to do, perhaps the training itself: there, at most so
+// many pictures in a second, and of so many pixels for each of the page's.
+const SOFTWARE_RATE = 12;
+const SOFTWARE_SCALE = 0.75;
 const COLOURS = {
   light: { sky: 0xeef1f5, floor: [0xe4e8ed, 0xd6dbe2], ground: 0xb9c0c9 },
   dark: { sky: 0x161a20, floor: [0x232932, 0x1c2129], ground: 0x30363f },
@@ -26,6 +31,7 @@ export class SceneView {
   #follows = true;
   #middle = null;
   #asked = false;
+  #software = false;
   /** How many pictures were drawn. */
   drawn = 0;
 
@@ -38,8 +44,8 @@ export class SceneView {
     if (!this.#renderer && !this.#start()) return false;
     for (const mesh of this.#meshes) {
       this.#scene.remove(mesh);
+      mesh.dispose?.();
       mesh.geometry.dispose();
-      mesh.material.map?.dispose();
       mesh.material.dispose();
     }
     this.#floors = [];
@@ -54,18 +60,14 @@ export class SceneView {
   }
 
   #start() {
+    const software = this.#software = drawnByProcessor();
     try {
-      this.#renderer = new three.WebGLRenderer({ antialias: true, powerPreference: 'low-power' });
+      this.#renderer = new three.WebGLRenderer({ antialias: !software, powerPreference: 'low-power' });
     } catch {
       return false;
     }
     const renderer = this.#renderer;
-    const context = renderer.getContext();
-    const names = context.getExtension('WEBGL_debug_renderer_info');
-    const name = names ? context.getParameter(names.UNMASKED_RENDERER_WEBGL) : '';
-    // A processor that draws has better things to do, perhaps the training itself.
-    const software = /swiftshader|llvmpipe|software/i.test(name);
-    renderer.setPixelRatio(software ? 1 : Math.min(devicePixelRatio, 2));
+    renderer.setPixelRatio(software ? SOFTWARE_SCALE : Math.min(devicePixelRatio, 2));
     renderer.shadowMap.enabled = !software;
     renderer.shadowMap.type = three.PCFShadowMap;
     this.#sun.castShadow = !software;
@@ -88,30 +90,20 @@ export class SceneView {
   }
 
   #mesh({ shape, size, rgba, checkered }) {
+    if (checkered && shape === 'plane') {
+      const floor = new Floor(!this.#software);
+      this.#floors.push(floor);
+      return floor;
+    }
     const [r, g, b, opacity] = rgba;
     const material = new three.MeshStandardMaterial({ roughness: 0.75, metalness: 0 });
     material.color.setRGB(r, g, b, three.SRGBColorSpace);
     if (opacity < 1) Object.assign(material, { transparent: true, opacity });
-    const floor = checkered && shape === 'plane';
-    const mesh = new three.Mesh(geometry(shape, floor ? [0, 0] : size), material);
+    const mesh = new three.Mesh(geometry(shape, size), material);
     if (shape === 'ellipsoid') mesh.scale.set(...size);
     mesh.receiveShadow = true;
     mesh.castShadow = shape !== 'plane';
     mesh.visible = opacity > 0;
-    if (floor) {
-      const texture = new three.DataTexture(new Uint8Array(16), 2, 2);
-      texture.wrapS = texture.wrapT = three.RepeatWrapping;
-      texture.magFilter = three.NearestFilter;
-      texture.minFilter = three.LinearMipmapLinearFilter;
-      texture.generateMipmaps = true;
-      texture.anisotropy = this.#renderer.capabilities.getMaxAnisotropy();
-      texture.colorSpace = three.SRGBColorSpace;
-      // Squares of a metre.
-      texture.repeat.set(HORIZON, HORIZON);
-      material.map = texture;
-      material.color.set(0xffffff);
-      this.#floors.push(mesh);
-    }
     return mesh;
   }
 
@@ -120,13 +112,8 @@ export class SceneView {
     if (!this.#renderer) return;
     const { sky, floor, ground } = COLOURS[name] ?? COLOURS.light;
     this.#scene.background = new three.Color(sky);
-    this.#scene.fog = new three.Fog(sky, 8, 60);
     this.#sky.groundColor.set(ground);
-    for (const { material } of this.#floors) {
-      const squares = [floor[0], floor[1], floor[1], floor[0]];
-      material.map.image.data.set(squares.flatMap(c => [c >> 16, (c >> 8) & 255, c & 255, 255]));
-      material.map.needsUpdate = true;
-    }
+    for (const each of this.#floors) each.colour(floor, sky);
     this.ask();
   }
 
@@ -179,6 +166,11 @@ export class SceneView {
     return camera !== undefined;
   }
 
+  /** How long to wait between two poses, in milliseconds. */
+  get interval() {
+    return this.#software ? 1000 / SOFTWARE_RATE : 0;
+  }
+
   get follows() {
     return this.#follows;
   }
@@ -228,19 +220,9 @@ export class SceneView {
   draw() {
     this.#asked = false;
     if (!this.#renderer || this.#place.hidden) return;
-    this.#unrollFloors();
+    for (const floor of this.#floors) floor.comeAlong(this.#controls.target);
     this.#renderer.render(this.#scene, this.#camera);
     this.drawn += 1;
-  }
-
-  /** Floors have no end: they come along by whole pairs of squares, so that nobody sees it. */
-  #unrollFloors() {
-    const { x, y } = this.#controls.target;
-    for (const { position, userData } of this.#floors) {
-      const [x0, y0] = userData.origin ?? [0, 0];
-      position.x = x0 + 2 * Math.round((x - x0) / 2);
-      position.y = y0 + 2 * Math.round((y - y0) / 2);
-    }
   }
 
   /** The canvas with the picture still in it, to be saved or read. */
@@ -248,6 +230,15 @@ export class SceneView {
     this.draw();
     return this.#renderer?.domElement;
   }
+}
+
+/** Whether there is no graphics card, as far as one can know. */
+function drawnByProcessor() {
+  const context = document.createElement('canvas').getContext('webgl2');
+  const names = context?.getExtension('WEBGL_debug_renderer_info');
+  const name = names ? context.getParameter(names.UNMASKED_RENDERER_WEBGL) : '';
+  context?.getExtension('WEBGL_lose_context')?.loseContext();
+  return /swiftshader|llvmpipe|software/i.test(name);
 }
 
 function geometry(shape, size) {

@@ -31,6 +31,7 @@ pub(super) const FILES: &[PageFile] = &[
     page_file!("/connection.js", SCRIPT, "connection.js"),
     page_file!("/chart.js", SCRIPT, "chart.js"),
     page_file!("/curves.js", SCRIPT, "curves.js"),
+    page_file!("/floor.js", SCRIPT, "floor.js"),
     page_file!("/frames.js", SCRIPT, "frames.js"),
     page_file!("/returns.js", SCRIPT, "returns.js"),
     page_file!("/scene.js", SCRIPT, "scene.js"),
