@@ -4,17 +4,21 @@
 const FIRST_WAIT = 500;
 const LONGEST_WAIT = 5000;
 const HEADER_BYTES = 16;
+/** The server says something every 15 s; after so long a silence it is out of reach. */
+const SILENCE = 40_000;
 
 export class Connection {
   #socket = null;
   #wait = FIRST_WAIT;
   #received = 0;
+  #heard = 0;
   #handlers;
 
   /** `handlers`: `state(connected)`, `text(message)`, `poses(moment, numbers)`, `picture(moment, view, bytes)`. */
   constructor(handlers) {
     this.#handlers = handlers;
     this.#open();
+    setInterval(() => this.#listen(), 5000);
   }
 
   send(message) {
@@ -39,16 +43,29 @@ export class Connection {
       this.#wait = FIRST_WAIT;
       this.#handlers.state(true);
     };
+    this.#heard = performance.now();
     socket.onmessage = ({ data }) => {
+      this.#heard = performance.now();
       if (typeof data === 'string') this.#handlers.text(JSON.parse(data));
       else this.#binary(data);
     };
     // An error is always followed by this.
-    socket.onclose = () => {
-      this.#handlers.state(false);
-      setTimeout(() => this.#open(), this.#wait);
-      this.#wait = Math.min(2 * this.#wait, LONGEST_WAIT);
-    };
+    socket.onclose = () => this.#again();
+  }
+
+  #again() {
+    this.#handlers.state(false);
+    setTimeout(() => this.#open(), this.#wait);
+    this.#wait = Math.min(2 * this.#wait, LONGEST_WAIT);
+  }
+
+  /** Gives a connection up of which nothing is heard, as after a computer has slept. */
+  #listen() {
+    const socket = this.#socket;
+    if (socket.readyState !== WebSocket.OPEN || performance.now() - this.#heard < SILENCE) return;
+    socket.onmessage = socket.onclose = null;
+    socket.close();
+    this.#again();
   }
 
   #binary(data) {

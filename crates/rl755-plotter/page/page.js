@@ -116,7 +116,9 @@ function setRuns(names) {
     const dot = document.createElement('i');
     dot.style.background = colourOf(run);
     tab.setAttribute('role', 'tab');
-    tab.append(dot, name);
+    const label = document.createElement('span');
+    label.textContent = name;
+    tab.append(dot, label);
     tab.title = name;
     tab.onclick = () => choose(run);
     return tab;

@@ -5,8 +5,8 @@ import { Floor } from './floor.js';
 import * as three from './vendor/three.min.js';
 
 const SEGMENTS = 24;
-/** Half the length of a plane that has no end. */
-const HORIZON = 40;
+/** A plane of which half is longer, in metres, is a floor as well as a checkered one. */
+const FLOOR = 10;
 // A processor that draws has better things to do, perhaps the training itself: there, at most so
 // many pictures in a second, and of so many pixels for each of the page's.
 const SOFTWARE_RATE = 12;
@@ -90,7 +90,7 @@ export class SceneView {
   }
 
   #mesh({ shape, size, rgba, checkered }) {
-    if (checkered && shape === 'plane') {
+    if (shape === 'plane' && (checkered || size.some(half => half === 0 || half > FLOOR))) {
       const floor = new Floor(!this.#software);
       this.#floors.push(floor);
       return floor;
@@ -245,7 +245,7 @@ function geometry(shape, size) {
   const [a, b, c] = size;
   switch (shape) {
     case 'plane':
-      return new three.PlaneGeometry(2 * (a || HORIZON), 2 * (b || HORIZON));
+      return new three.PlaneGeometry(2 * a, 2 * b);
     case 'sphere':
       return new three.SphereGeometry(a, SEGMENTS, SEGMENTS / 2);
     case 'ellipsoid':

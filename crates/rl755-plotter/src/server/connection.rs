@@ -23,7 +23,7 @@ use super::{
 
 /// Browsers at one time. Each has one socket.
 const SOCKETS: usize = 32;
-/// Connections at one time that are not sockets; others are closed at once.
+/// Connections at one time that are not sockets; others wait until one of these ends.
 const CONNECTIONS: usize = 64;
 /// For how long a browser may take to say what it wants.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
@@ -51,12 +51,11 @@ pub(super) async fn accept(listener: TcpListener, hub: Arc<Hub>, access: Access)
     let Ok(listener) = tokio::net::TcpListener::from_std(listener) else { return };
     let shared = Arc::new(Shared { hub, access, sockets: Arc::new(Semaphore::new(SOCKETS)) });
     let connections = Arc::new(Semaphore::new(CONNECTIONS));
-    loop {
+    while let Ok(permit) = Arc::clone(&connections).acquire_owned().await {
         let Ok((stream, _)) = listener.accept().await else {
             time::sleep(ACCEPT_AGAIN).await;
             continue;
         };
-        let Ok(permit) = Arc::clone(&connections).try_acquire_owned() else { continue };
         let shared = Arc::clone(&shared);
         tokio::spawn(async move {
             // Poses are small and should come when they are sent.

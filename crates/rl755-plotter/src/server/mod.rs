@@ -137,11 +137,9 @@ pub(crate) fn start(
 
 /// The port asked for, or for 0 the usual one or the next that is free.
 fn listen(address: IpAddr, port: u16) -> Result<TcpListener, ServerError> {
-    let ports = match port {
-        // At last the system finds one.
-        0 => (USUAL_PORT..=USUAL_PORT + MORE_PORTS).chain(0..=0),
-        port => (port..=port).chain(1..=0),
-    };
+    let usual = (port == 0).then_some(USUAL_PORT..=USUAL_PORT + MORE_PORTS);
+    // If none of those is free, the system finds one for 0.
+    let ports = usual.into_iter().flatten().chain([port]);
     let mut failure = None;
     for port in ports {
         let address = SocketAddr::new(address, port);

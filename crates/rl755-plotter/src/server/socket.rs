@@ -32,7 +32,7 @@ use super::{
 const MESSAGE_BYTES: usize = 4096;
 /// How many binary messages may be on their way.
 const UNSEEN: u64 = 8;
-/// How often a silent browser is asked whether it is still there.
+/// How often a browser is asked whether it is still there, and told that this is.
 const PING_EVERY: Duration = Duration::from_secs(15);
 /// After which silence it is not.
 const SILENCE: Duration = Duration::from_secs(45);
@@ -64,9 +64,14 @@ pub(super) async fn serve(stream: impl AsyncRead + AsyncWrite + Unpin, hub: &Arc
             },
             there = news.changed() => if there.is_err() { return },
             _ = pings.tick() => {
-                let ping = socket.send(Message::Ping(Bytes::new()));
-                if heard.elapsed() > SILENCE || !in_time(ping).await {
+                if heard.elapsed() > SILENCE {
                     return;
+                }
+                // Browsers answer pings by themselves, but do not tell the page of them.
+                for sign in [Message::Ping(Bytes::new()), Message::text("{}")] {
+                    if !in_time(socket.send(sign)).await {
+                        return;
+                    }
                 }
             }
         }
