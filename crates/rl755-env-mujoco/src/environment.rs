@@ -203,6 +203,10 @@ impl Scene3d for MujocoEnv {
         self.scene.poses(&self.simulation, poses);
     }
 
+    fn step_seconds(&self) -> f64 {
+        self.step_seconds
+    }
+
     fn physics_state(&self) -> Vec<f64> {
         [self.simulation.qpos(), self.simulation.qvel()].concat()
     }

@@ -91,6 +91,11 @@ pub trait Scene3d {
     /// `[w, x, y, z]`. What was in `poses` is cleared.
     fn poses(&self, poses: &mut Vec<[f32; 7]>);
 
+    /// Seconds that a step takes in the simulation, so that it can be shown at its own speed.
+    fn step_seconds(&self) -> f64 {
+        0.05
+    }
+
     /// What a viewer of the same model needs to show the same state, in MuJoCo's terms positions
     /// `qpos` and velocities `qvel` one after the other; nothing from others.
     fn physics_state(&self) -> Vec<f64> {

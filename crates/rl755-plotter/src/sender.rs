@@ -93,6 +93,10 @@ impl Sender {
     pub(crate) fn run(mut self) {
         let log = self.log();
         let _at_end = AtEnd { mailbox: self.mailbox.clone(), process: self.process.clone(), log };
+        if let Err(error) = self.config.view.check() {
+            // The worker takes the nearest that it can work with.
+            self.tell(Event::Trouble(error.to_string()));
+        }
         self.settle_token();
         let mut restart_in = FIRST_RESTART;
         loop {

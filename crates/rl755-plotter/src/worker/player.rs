@@ -15,8 +15,10 @@ use super::{
 };
 use crate::{Actor, ActorFactory, Subject, ViewConfig, frame::Snapshot, server::Moment};
 
-/// How long a step takes in reality, which environments do not tell.
+/// How long a step takes in an environment that does not tell.
 const STEP_SECONDS: f64 = 0.05;
+/// No step is shown for less or longer, at real speed.
+const STEP_LIMITS: (f64, f64) = (1e-3, 1.0);
 /// What does not work is tried again after this, or when there is news.
 const TRY_AGAIN: Duration = Duration::from_secs(5);
 /// A player that is too slow for its speed does not run after it for longer.
@@ -46,6 +48,8 @@ struct Play {
     observation: ObservationBuffer,
     action: Vec<f32>,
     screen: Screen,
+    /// How long a step takes in reality.
+    step_seconds: f64,
     /// Whether the actor has the parameters of the player's snapshot.
     loaded: bool,
 }
@@ -138,7 +142,7 @@ impl<'a> Player<'a> {
             play.screen.show(at, self.frames_per_second, &mut *play.env, Some(&mut *play.actor))?;
             let Next::Step { speed } = self.orders.wait_to_step(due) else { return Ok(()) };
             due = due.max(Instant::now().checked_sub(LATEST).unwrap_or(due))
-                + Duration::from_secs_f64(STEP_SECONDS / speed);
+                + Duration::from_secs_f64(play.step_seconds / speed);
             let step = play.env.step(&play.action, play.observation.as_mut())?;
             episode_return += step.reward;
             at.step += 1;
@@ -167,6 +171,9 @@ impl Play {
         let observation = ObservationBuffer::zeros(&env.spec().observation_space, 1);
         let action = vec![0.0; env.spec().action_space.width()];
         let screen = Screen::new(orders.run().clone(), &subject.environment);
-        Ok(Self { env, actor, observation, action, screen, loaded: false })
+        let step_seconds = env.scene().map_or(STEP_SECONDS, |scene| scene.step_seconds());
+        // `max` and `min` take a number rather than NaN.
+        let step_seconds = step_seconds.max(STEP_LIMITS.0).min(STEP_LIMITS.1);
+        Ok(Self { env, actor, observation, action, screen, step_seconds, loaded: false })
     }
 }

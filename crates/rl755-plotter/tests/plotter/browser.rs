@@ -14,6 +14,13 @@ pub(crate) struct Browser(TcpStream);
 impl Browser {
     /// Opens the page at `url`, and looks at its first run.
     pub(crate) fn open(url: &str) -> Self {
+        let mut browser = Self::connect(url);
+        browser.say(r#"{"run":0}"#);
+        browser
+    }
+
+    /// Opens the page at `url`, and looks at nothing yet.
+    pub(crate) fn connect(url: &str) -> Self {
         let host = url.strip_prefix("http://").unwrap().trim_end_matches('/');
         let mut stream = TcpStream::connect(host).unwrap();
         stream.set_read_timeout(Some(LIMIT)).unwrap();
@@ -30,9 +37,7 @@ impl Browser {
             answer.push(byte[0]);
         }
         assert!(answer.starts_with(b"HTTP/1.1 101"), "{}", String::from_utf8_lossy(&answer));
-        let mut browser = Self(stream);
-        browser.say(r#"{"run":0}"#);
-        browser
+        Self(stream)
     }
 
     /// Sends a short text, masked with zeros.

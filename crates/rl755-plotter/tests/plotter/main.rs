@@ -5,5 +5,6 @@ mod close;
 mod play;
 mod restart;
 mod roles;
+mod runs;
 mod trainer;
 mod wire;

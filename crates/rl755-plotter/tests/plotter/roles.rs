@@ -1,23 +1,24 @@
 //! What the processes of these tests do: this same program, with the name of a test that is none.
 
 use std::{
+    fs,
     io::{BufRead, BufReader, Read, Write, stdin, stdout},
     os::{fd::AsFd, unix::net::UnixStream},
     path::Path,
-    process::exit,
+    process::{Child, Command, Stdio, exit},
     sync::mpsc::{self, Receiver},
     thread,
-    time::Duration,
+    time::{Duration, SystemTime},
 };
 
 use rl755_env::{EnvRegistry, EnvSpec, ObservationRef};
 use rl755_plotter::{
-    Actor, ActorError, ActorFactory, Event, Plotter, PlotterConfig, Subject, WorkerCommand,
-    worker_main,
+    Actor, ActorError, ActorFactory, Event, Plotter, PlotterConfig, SavedPolicy, Subject,
+    ViewConfig, WorkerCommand, serve_runs, worker_main,
 };
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
-    process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open},
+    process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, set_parent_process_death_signal},
 };
 use serde_json::{Value, json};
 
@@ -33,6 +34,11 @@ pub(crate) fn command(role: &str) -> WorkerCommand {
 fn is_role(role: &str) -> bool {
     let arguments: Vec<String> = std::env::args().collect();
     arguments.iter().any(|a| a == "--exact") && arguments.iter().any(|a| a == role)
+}
+
+/// As [`is_role`]; a process of that role ends with the test that started it.
+fn is_role_of_test(role: &str) -> bool {
+    is_role(role) && set_parent_process_death_signal(Some(Signal::KILL)).is_ok()
 }
 
 /// A plotter with a worker of that role, and what it tells. Its page has a port of its own.
@@ -60,6 +66,25 @@ pub(crate) fn wait_ready(events: &Receiver<Event>) -> (String, u32) {
             return (url, process);
         }
     }
+}
+
+/// Starts a process with that role, from which one reads and to which one writes.
+pub(crate) fn started(role: &str) -> Child {
+    let command = command(role);
+    Command::new(command.program)
+        .args(command.arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+/// What comes after `beginning` in the first line of the process's output that begins so.
+pub(crate) fn find_line(process: &mut Child, beginning: &str) -> String {
+    let lines = BufReader::new(process.stdout.as_mut().unwrap()).lines().map(Result::unwrap);
+    let mut found = lines.filter_map(|line| Some(line.strip_prefix(beginning)?.to_owned()));
+    found.next().unwrap()
 }
 
 pub(crate) fn signal(process: u32, signal: Signal) {
@@ -118,20 +143,32 @@ impl ActorFactory for Recorders {
         writeln!(to, "make {}", spec.id).map_err(ActorError::new)?;
         Ok(Box::new(Recorder { to, side: 0.0, acted: 0 }))
     }
+
+    /// The policy in `policy.json`: its step, its parameters, and where it is recorded.
+    fn of_run(&self, run: &Path, shown: Option<u64>) -> Result<Option<SavedPolicy>, ActorError> {
+        let text = fs::read_to_string(run.join("policy.json")).map_err(ActorError::new)?;
+        let (step, parameters, actor): (u64, Vec<f32>, Value) =
+            serde_json::from_str(&text).map_err(ActorError::new)?;
+        let environment = "CartPole-v1".into();
+        let subject = Subject { environment, actor, parameters: parameters.len() };
+        let made = SystemTime::UNIX_EPOCH;
+        let newer = shown.is_none_or(|shown| step > shown);
+        Ok(newer.then_some(SavedPolicy { subject, step, made, parameters }))
+    }
 }
 
 /// The other end of what a [`Recorder`] writes.
 pub(crate) struct Recording {
     listener: std::os::unix::net::UnixListener,
     path: std::path::PathBuf,
-    lines: Option<BufReader<UnixStream>>,
+    lines: Receiver<String>,
 }
 
 impl Recording {
     pub(crate) fn new(directory: &Path) -> Self {
         let path = directory.join("recording");
         let listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
-        Self { listener, path, lines: None }
+        Self { listener, path, lines: mpsc::channel().1 }
     }
 
     /// What is played in `environment` and recorded here.
@@ -140,27 +177,31 @@ impl Recording {
     }
 
     /// Waits for the next actor to be made.
+    #[track_caller]
     pub(crate) fn accept(&mut self) {
         let fd = PollFd::new(&self.listener, PollFlags::IN);
         let limit = Timespec { tv_sec: LIMIT.as_secs() as i64, tv_nsec: 0 };
         assert_eq!(poll(&mut [fd], Some(&limit)), Ok(1), "no actor was made");
         let stream = self.listener.accept().unwrap().0;
-        stream.set_read_timeout(Some(LIMIT)).unwrap();
-        self.lines = Some(BufReader::new(stream));
+        let (sender, lines) = mpsc::channel();
+        // Read even if nobody wants it, or the actor would have to wait.
+        thread::spawn(move || {
+            BufReader::new(stream).lines().map_while(Result::ok).try_for_each(|l| sender.send(l))
+        });
+        self.lines = lines;
     }
 
-    /// The next line of the last actor; nothing where that ended.
+    /// The next line of the last actor.
+    #[track_caller]
     pub(crate) fn line(&mut self) -> String {
-        let mut line = String::new();
-        self.lines.as_mut().unwrap().read_line(&mut line).unwrap();
-        line.trim_end().to_owned()
+        self.lines.recv_timeout(LIMIT).unwrap()
     }
 
     /// The next line that begins so.
+    #[track_caller]
     pub(crate) fn find(&mut self, beginning: &str) -> String {
         loop {
             let line = self.line();
-            assert!(!line.is_empty(), "the actor ended before `{beginning}`");
             if line.starts_with(beginning) {
                 return line;
             }
@@ -173,6 +214,18 @@ fn player() {
     if is_role("roles::player") {
         worker_main(&EnvRegistry::with_builtin(), &Recorders);
         exit(1);
+    }
+}
+
+/// Serves the runs in the directories on its input.
+#[test]
+fn gallery() {
+    if is_role_of_test("roles::gallery") {
+        let runs = stdin().lines().map(|line| line.unwrap().into()).collect();
+        let view = ViewConfig { runs, speed_up: 100.0, ..ViewConfig::default() };
+        let ready = |url: &str| println!("\nready {url}");
+        let Err(error) = serve_runs(&view, &EnvRegistry::with_builtin(), &Recorders, ready);
+        panic!("{error}");
     }
 }
 
@@ -224,7 +277,7 @@ fn mute() {
 /// A training that ends as it is told on its input.
 #[test]
 fn trainer() {
-    if !is_role("roles::trainer") {
+    if !is_role_of_test("roles::trainer") {
         return;
     }
     let mut lines = stdin().lines().map(Result::unwrap);
@@ -250,7 +303,7 @@ fn trainer() {
 /// memory grew.
 #[test]
 fn many_updates() {
-    if !is_role("roles::many_updates") {
+    if !is_role_of_test("roles::many_updates") {
         return;
     }
     let subject =

@@ -2,17 +2,17 @@
 
 use std::{
     fs,
-    io::{BufRead, BufReader, Write},
+    io::Write,
     net::TcpStream,
     path::Path,
-    process::{Child, ChildStdin, Command, Stdio},
+    process::{Child, ChildStdin},
 };
 
 use rustix::process::Signal;
 
 use crate::{
     browser::Browser,
-    roles::{Recording, command, signal, wait_gone},
+    roles::{Recording, find_line, signal, started, wait_gone},
 };
 
 struct Trainer {
@@ -32,25 +32,6 @@ impl Trainer {
         let (worker, url) = ready.split_once(' ').unwrap();
         Self { process, stdin, worker: worker.parse().unwrap(), url: url.into() }
     }
-}
-
-fn started(role: &str) -> Child {
-    let command = command(role);
-    Command::new(command.program)
-        .args(command.arguments)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap()
-}
-
-/// What comes after `beginning` in the first line of the output that begins so.
-fn find_line(process: &mut Child, beginning: &str) -> String {
-    let lines = BufReader::new(process.stdout.as_mut().unwrap()).lines();
-    let mut found =
-        lines.map(Result::unwrap).filter_map(|l| Some(l.strip_prefix(beginning)?.into()));
-    found.next().unwrap()
 }
 
 #[test]
