@@ -76,20 +76,25 @@ impl Passes {
         }
         let taps = if wants.input { pack(given.weight, geometry) } else { Vec::new() };
         let widths = Widths { input: geometry.width(), output: geometry.places() * n, channels: n };
-        self.by_pieces(given, widths, |piece, scratch| {
-            let Scratch { patches, gradient } = scratch;
-            let gradient = before(self.activation, piece.output, piece.gradient, gradient);
-            let grid = Matrix::new(gradient, [gradient.len() / n, n]);
-            if let Some(of_taps) = piece.of_taps {
-                let seen = self.gather(piece.input, patches);
-                multiply(grid.transposed(), seen, of_taps, piece.store);
-            }
-            if let Some(frames) = piece.of_input {
-                let taps = Matrix::new(&taps, [n, geometry.depth()]);
-                self.scatter(grid, taps, patches, frames);
-            }
-            if wants.bias { sum(gradient, n) } else { Vec::new() }
-        })
+        self.by_pieces(
+            given,
+            widths,
+            #[inline(always)]
+            |piece, scratch| {
+                let Scratch { patches, gradient } = scratch;
+                let gradient = before(self.activation, piece.output, piece.gradient, gradient);
+                let grid = Matrix::new(gradient, [gradient.len() / n, n]);
+                if let Some(of_taps) = piece.of_taps {
+                    let seen = self.gather(piece.input, patches);
+                    multiply(grid.transposed(), seen, of_taps, piece.store);
+                }
+                if let Some(frames) = piece.of_input {
+                    let taps = Matrix::new(&taps, [n, geometry.depth()]);
+                    self.scatter(grid, taps, patches, frames);
+                }
+                if wants.bias { sum(gradient, n) } else { Vec::new() }
+            },
+        )
     }
 
     /// The backward pass of [`transpose`](Self::transpose).
@@ -115,21 +120,26 @@ impl Passes {
         let taps =
             if wants.input { pack_transposed(given.weight, n, geometry) } else { Vec::new() };
         let widths = Widths { input: geometry.places() * n, output: geometry.width(), channels };
-        self.by_pieces(given, widths, |piece, scratch| {
-            let Scratch { patches, gradient } = scratch;
-            let gradient = before(self.activation, piece.output, piece.gradient, gradient);
-            if wants.input || wants.weight {
-                let seen = self.gather(gradient, patches);
-                if let Some(of_taps) = piece.of_taps {
-                    let grid = Matrix::new(piece.input, [piece.input.len() / n, n]);
-                    multiply(grid.transposed(), seen, of_taps, piece.store);
+        self.by_pieces(
+            given,
+            widths,
+            #[inline(always)]
+            |piece, scratch| {
+                let Scratch { patches, gradient } = scratch;
+                let gradient = before(self.activation, piece.output, piece.gradient, gradient);
+                if wants.input || wants.weight {
+                    let seen = self.gather(gradient, patches);
+                    if let Some(of_taps) = piece.of_taps {
+                        let grid = Matrix::new(piece.input, [piece.input.len() / n, n]);
+                        multiply(grid.transposed(), seen, of_taps, piece.store);
+                    }
+                    if let Some(grid) = piece.of_input {
+                        multiply(seen, Matrix::new(&taps, [geometry.depth(), n]), grid, Store::Set);
+                    }
                 }
-                if let Some(grid) = piece.of_input {
-                    multiply(seen, Matrix::new(&taps, [geometry.depth(), n]), grid, Store::Set);
-                }
-            }
-            if wants.bias { sum(gradient, channels) } else { Vec::new() }
-        })
+                if wants.bias { sum(gradient, channels) } else { Vec::new() }
+            },
+        )
     }
 
     /// Has `work` done for each piece of the batch; it returns the gradient of the bias. What each
@@ -167,7 +177,12 @@ impl Passes {
                     of_taps: of_taps.as_deref_mut(),
                     store: if i == 0 { Store::Set } else { Store::Add },
                 };
-                let added = SCRATCH.with_borrow_mut(|scratch| vectorized(|| work(piece, scratch)));
+                let added = SCRATCH.with_borrow_mut(|scratch| {
+                    vectorized(
+                        #[inline(always)]
+                        || work(piece, scratch),
+                    )
+                });
                 of_bias.extend(added);
             }
             sum(&of_bias, widths.channels)
@@ -186,12 +201,15 @@ impl Passes {
         let size = self.n * row;
         let (taps, others) = sums.split_at_mut(size);
         taps.par_chunks_mut(row).enumerate().for_each(|(i, taps)| {
-            vectorized(|| {
-                for other in others.chunks_exact(size) {
-                    let other = &other[i * row..(i + 1) * row];
-                    taps.iter_mut().zip(other).for_each(|(to, from)| *to += from);
-                }
-            });
+            vectorized(
+                #[inline(always)]
+                || {
+                    for other in others.chunks_exact(size) {
+                        let other = &other[i * row..(i + 1) * row];
+                        taps.iter_mut().zip(other).for_each(|(to, from)| *to += from);
+                    }
+                },
+            );
         });
         unpack(taps, &self.geometry)
     }

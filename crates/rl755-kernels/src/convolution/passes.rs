@@ -139,10 +139,13 @@ impl Passes {
             self.convolve_as_one(&patches, weight, &mut grid);
             let bias = bias.map(repeated);
             grid.par_chunks_mut(self.geometry.places() * n).for_each(|grid| {
-                vectorized(|| {
-                    add_bias(bias.as_deref(), grid);
-                    activate(self.activation, grid);
-                });
+                vectorized(
+                    #[inline(always)]
+                    || {
+                        add_bias(bias.as_deref(), grid);
+                        activate(self.activation, grid);
+                    },
+                );
             });
             return grid;
         }
@@ -185,13 +188,16 @@ impl Passes {
         pieces.zip(grid.par_chunks(piece * places * n)).for_each(|(frames, grid)| {
             let grid = Matrix::new(grid, [grid.len() / n, n]);
             SCRATCH.with_borrow_mut(|scratch| {
-                vectorized(|| {
-                    if bias.is_some() {
-                        set_bias(bias, frames);
-                    }
-                    self.scatter(grid, taps, &mut scratch.patches, frames);
-                    activate(self.activation, frames);
-                });
+                vectorized(
+                    #[inline(always)]
+                    || {
+                        if bias.is_some() {
+                            set_bias(bias, frames);
+                        }
+                        self.scatter(grid, taps, &mut scratch.patches, frames);
+                        activate(self.activation, frames);
+                    },
+                );
             });
         });
         frames
@@ -216,11 +222,14 @@ impl Passes {
         }
         let each = frames.par_chunks_mut(geometry.width());
         each.zip(patches.par_chunks(geometry.places() * depth)).for_each(|(frame, patches)| {
-            vectorized(|| {
-                set_bias(bias, frame);
-                geometry.scatter(patches, order, frame);
-                activate(self.activation, frame);
-            });
+            vectorized(
+                #[inline(always)]
+                || {
+                    set_bias(bias, frame);
+                    geometry.scatter(patches, order, frame);
+                    activate(self.activation, frame);
+                },
+            );
         });
     }
 }

@@ -84,7 +84,10 @@ pub(crate) fn all_before<'a>(
             let mut passed = vec![0.0; gradient.len()];
             let each = passed.par_chunks_mut(PIECE).zip(gradient.par_chunks(PIECE));
             each.zip(output.par_chunks(PIECE)).for_each(|((passed, gradient), output)| {
-                vectorized(|| pass(output, gradient, passed));
+                vectorized(
+                    #[inline(always)]
+                    || pass(output, gradient, passed),
+                );
             });
             Cow::Owned(passed)
         }
@@ -109,6 +112,11 @@ pub(crate) fn sum(pixels: &[f32], channels: usize) -> Vec<f32> {
 /// As [`sum`], by all threads in pieces of a fixed size.
 pub(crate) fn par_sum(pixels: &[f32], channels: usize) -> Vec<f32> {
     let piece = PIECE.div_ceil(channels) * channels;
-    let sums = pixels.par_chunks(piece).map(|pixels| vectorized(|| sum(pixels, channels)));
+    let sums = pixels.par_chunks(piece).map(|pixels| {
+        vectorized(
+            #[inline(always)]
+            || sum(pixels, channels),
+        )
+    });
     sum(&sums.collect::<Vec<_>>().concat(), channels)
 }
