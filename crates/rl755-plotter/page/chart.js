@@ -117,27 +117,45 @@ export class Chart {
   }
 }
 
+/** Draws a line with gaps; of the points in one column of pixels, the extremes are enough. */
 function stroke(pen, xs, ys, toX, toY) {
   pen.beginPath();
-  let gap = true;
   let points = 0;
+  let column = null; // Where it is, and its first, least, greatest and last value.
+  const flush = () => {
+    if (!column) return;
+    const { x, first, least, greatest, last } = column;
+    pen.lineTo(x, first);
+    if (least !== greatest) {
+      pen.lineTo(x, least);
+      pen.lineTo(x, greatest);
+      pen.lineTo(x, last);
+    }
+    column = null;
+  };
   for (let i = 0; i < xs.length; i += 1) {
-    const y = toY(ys[i]);
-    if (Number.isFinite(y)) {
-      if (gap) pen.moveTo(toX(xs[i]), y);
-      else pen.lineTo(toX(xs[i]), y);
+    const [x, y] = [toX(xs[i]), toY(ys[i])];
+    if (!Number.isFinite(y)) {
+      flush();
+      points = 0;
+    } else if (column && x - column.x < 0.5) {
+      column.least = Math.min(column.least, y);
+      column.greatest = Math.max(column.greatest, y);
+      column.last = y;
+    } else {
+      flush();
+      if (points === 0) {
+        pen.moveTo(x, y);
+        // A point between gaps is to be seen, too.
+        pen.lineTo(x + 0.01, y);
+      }
+      column = { x, first: y, least: y, greatest: y, last: y };
       points += 1;
     }
-    gap = !Number.isFinite(y);
   }
+  flush();
+  pen.lineCap = 'round';
   pen.stroke();
-  if (points === 1) {
-    const i = ys.findIndex(y => Number.isFinite(toY(y)));
-    pen.beginPath();
-    pen.arc(toX(xs[i]), toY(ys[i]), 2, 0, 2 * Math.PI);
-    pen.fillStyle = pen.strokeStyle;
-    pen.fill();
-  }
 }
 
 /** The least and the greatest value with some room, or null. */

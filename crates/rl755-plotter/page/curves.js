@@ -23,6 +23,8 @@ export class Curves {
     this.#tooltip.hidden = true;
     document.body.append(this.#tooltip);
     new ResizeObserver(() => this.ask()).observe(place);
+    // Whether it scrolls itself or with the page.
+    document.addEventListener('scroll', () => this.ask(), { capture: true, passive: true });
   }
 
   /** Takes a message `curves` of the server. */
@@ -159,7 +161,7 @@ export class Curves {
     };
     const extent = this.#extent();
     for (const [name, { figure, values, chart, logarithmic }] of this.#panels) {
-      if (!figure.isConnected) continue;
+      if (!figure.isConnected || !isVisible(figure)) continue;
       const lines = this.#lines(name);
       chart.draw(lines, { colours, logarithmic, at: this.#at, extent });
       const told = lines.find(line => line.chosen);
@@ -222,6 +224,11 @@ export class Curves {
     }
     return low > high ? null : [low, high];
   }
+}
+
+function isVisible(figure) {
+  const { top, bottom } = figure.getBoundingClientRect();
+  return bottom > 0 && top < innerHeight;
 }
 
 /** An exponential moving average that begins without a bias, as TensorBoard's. */

@@ -324,6 +324,7 @@ const KEYS = {
   p: () => choose((chosen + runs.length - 1) % runs.length),
   s: save,
   t: otherTheme,
+  c: () => document.body.classList.toggle('wide'),
   '/': () => get('filter').focus(),
   '?': () => get('keys').showModal(),
   ArrowLeft: () => scene.turn(-0.1, 0),

@@ -36,7 +36,7 @@ const ACCEPT_AGAIN: Duration = Duration::from_millis(100);
 
 /// What the page may load, and from where: only from here.
 pub(super) const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; \
-    style-src 'self'; img-src 'self' blob:; connect-src 'self'; base-uri 'none'; \
+    style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; \
     form-action 'none'; frame-ancestors 'none'";
 
 /// What all connections share.
