@@ -3,7 +3,10 @@
 
 mod support;
 
-use std::{collections::BTreeMap, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
 
 use ndarray::s;
 use rayon::prelude::*;
@@ -428,29 +431,34 @@ fn windows_are_consecutive_steps_and_include_the_last_ones() {
 }
 
 #[test]
-fn rollouts_shorter_than_a_window_are_left_out_and_counted() {
+fn rollouts_without_a_window_are_left_out_and_counted() {
     let directory = tempfile::tempdir().unwrap();
-    dataset(directory.path(), |c| c.num_rollouts = 10);
+    dataset(directory.path(), |c| (c.num_rollouts, c.max_steps) = (10, 6));
     let dataset = encode_part(directory.path(), "out", (1, 1), 0).unwrap();
     let all = dataset.split("all").unwrap();
-    let lengths: Vec<usize> =
-        all.rollouts::<EncodedRollout>().map(|r| r.unwrap().steps()).collect();
-    let short = lengths.iter().filter(|&&n| n < 7).count();
-    assert!(short > 0 && short < 10, "{lengths:?}");
+    let ends: Vec<(usize, bool)> = all
+        .rollouts::<EncodedRollout>()
+        .map(|rollout| rollout.map(|r| (r.steps(), r.terminated)).unwrap())
+        .collect();
+    // With its end, a task of 6 steps is as long as a window of 7.
+    assert!(ends.contains(&(6, true)) && ends.contains(&(6, false)), "{ends:?}");
+    let expected: BTreeSet<usize> = (0..10).filter(|&index| ends[index] == (6, true)).collect();
     let sampler = window_sampler(&all, 7).unwrap();
-    assert_eq!((sampler.too_short(), sampler.rollouts()), (short, 10 - short));
-    let long = (0..10).filter(|&index| lengths[index] >= 7).collect::<Vec<_>>();
+    assert_eq!((sampler.too_short(), sampler.rollouts()), (10 - expected.len(), expected.len()));
+    let mut drawn = BTreeSet::new();
     for step in 0..20 {
         let windows = sampler.batch(step).unwrap();
-        let drawn = windows.latents.slice(s![.., 0, 0]);
-        assert!(drawn.iter().all(|&index| long.contains(&(index as usize))));
+        assert!(windows.beyond_end.iter().all(|beyond| *beyond));
+        assert!(windows.terminals.column(5).iter().all(|end| *end == 1.0));
+        drawn.extend(windows.latents.slice(s![.., 0, 0]).iter().map(|&index| index as usize));
     }
-    let error = window_sampler(&all, 9).unwrap_err().to_string();
+    assert_eq!(drawn, expected);
+    let error = window_sampler(&all, 8).unwrap_err().to_string();
     assert!(
-        error.contains("none of the 10 rollouts of the split `all` has the 9 steps"),
+        error.contains("none of the 10 rollouts of the split `all` has the 8 steps"),
         "{error}"
     );
-    assert!(error.contains("the longest has 8"), "{error}");
+    assert!(error.contains("the longest has 6"), "{error}");
 }
 
 #[test]

@@ -109,7 +109,7 @@ pub(crate) fn train<N: SequenceNetwork>(
     if left_out > 0 {
         context.progress.line(&format!(
             "{left_out} of {} rollouts are left out: they are shorter than {} steps, a sequence and \
-             the latent that follows it",
+             the latent or the task's end that follows it",
             split.len(),
             config.sequence_length + 1
         ));

@@ -54,7 +54,8 @@ pub struct Windows {
 /// with the batches it would have had. Each epoch visits every rollout once, in a new random order,
 /// and takes one window at random from it, each of its windows, the last one included, being as
 /// likely as another. Where the task ended, there is one window more, which goes one step beyond
-/// the end ([`Windows::beyond_end`]); windows of a single step do not. Rollouts shorter than a window are left out.
+/// the end ([`Windows::beyond_end`]); windows of a single step do not. Rollouts without a window are
+/// left out: those that are too short.
 ///
 /// Rollouts are kept in memory from their first visit on, as far as the budget has room for them;
 /// the others are read at each visit. Beside the budget, a sampler holds at most
@@ -69,13 +70,13 @@ pub struct Windows {
 pub struct WindowSampler {
     split: Split,
     config: WindowSamplerConfig,
-    /// The rollouts of the split that are long enough.
+    /// The rollouts of the split that have a window.
     rollouts: Vec<Sampled>,
     order: VisitOrder,
     budget: MemoryBudget,
 }
 
-/// A rollout that is long enough.
+/// A rollout that has a window.
 #[derive(Debug)]
 struct Sampled {
     index: usize,
@@ -107,10 +108,15 @@ impl Steps {
         (size_of::<Self>() + floats * size_of::<f32>()) as u64
     }
 
+    /// How many windows of `length` steps it has.
+    fn windows(&self, length: usize) -> usize {
+        let beyond = usize::from(self.terminated && length > 1);
+        (self.rewards.len() + 1 + beyond).saturating_sub(length)
+    }
+
     /// Where the window of `length` steps of a visit begins; `random` is the visit's.
     fn start(&self, length: usize, mut random: Random) -> usize {
-        let beyond = usize::from(self.terminated && length > 1);
-        random.below(self.rewards.len() - length + 1 + beyond)
+        random.below(self.windows(length))
     }
 
     /// The steps that a window of `length` has in common with it.
@@ -129,11 +135,12 @@ impl Steps {
 
 impl WindowSampler {
     /// Samples from `split`, whose rollouts are kept in memory as far as `budget` allows. Samplers
-    /// can share a budget.
+    /// can share a budget. Reads the rollouts that are a step shorter than a window, as only they
+    /// say whether the task ended.
     ///
     /// # Errors
-    /// When the dataset is not encoded, no rollout is as long as a window, or a number in the config
-    /// is 0.
+    /// When the dataset is not encoded, no rollout has a window, a number in the config is 0, or a
+    /// rollout that is read is damaged.
     pub fn new(
         split: Split,
         config: WindowSamplerConfig,
@@ -149,10 +156,16 @@ impl WindowSampler {
         if split.is_empty() {
             return Err(too_small(format!("the split `{}` has no rollouts", split.name())));
         }
-        let long_enough = |&index: &usize| split.steps(index) >= config.length;
-        let mut rollouts = Vec::with_capacity((0..split.len()).filter(long_enough).count());
-        let sampled = |index| Sampled { index, kept: OnceLock::new() };
-        rollouts.extend((0..split.len()).filter(long_enough).map(sampled));
+        let may_have = |&index: &usize| split.steps(index) + 1 >= config.length;
+        let mut rollouts = Vec::with_capacity((0..split.len()).filter(may_have).count());
+        for index in (0..split.len()).filter(may_have) {
+            // One step short, it has the window that goes beyond its end, if the task ended.
+            let has_window = split.steps(index) >= config.length
+                || config.length > 1 && split.rollout::<EncodedRollout>(index)?.terminated;
+            if has_window {
+                rollouts.push(Sampled { index, kept: OnceLock::new() });
+            }
+        }
         if rollouts.is_empty() {
             return Err(too_small(format!(
                 "none of the {} rollouts of the split `{}` has the {} steps of a window; the \
@@ -177,7 +190,7 @@ impl WindowSampler {
         self.rollouts.len()
     }
 
-    /// How many rollouts were left out because they are shorter than a window.
+    /// How many rollouts were left out because they are too short for a window.
     pub fn too_short(&self) -> usize {
         self.split.len() - self.rollouts.len()
     }
