@@ -280,7 +280,9 @@ def plain_module(config, ours):
         sizes, (length, width) = config["sizes"], ours["positions"].shape
         shape = (length, width, settings["layers"], settings["heads"], settings["feed_forward_size"])
         return Transformer(sizes["latent"], sizes["action"], *shape, ours["output.weight"].shape[1])
-    raise SystemExit(f"no plain module for {name} here; its tensors are {sorted(ours)}")
+    if not ours:
+        raise SystemExit(f"{name} has no weights")
+    raise SystemExit(f"no plain module for {name} here: write one with the names in docs/pytorch.md, and use to_pytorch")
 
 
 def load(checkpoint):

@@ -21,6 +21,17 @@ pub(crate) fn not_negative(text: &str) -> Result<f64, String> {
     }
 }
 
+/// The decay of a moving average.
+pub(crate) fn decay(text: &str) -> Result<f64, String> {
+    let below_1 = text.parse().ok().filter(|value| (0.0..1.0).contains(value));
+    below_1.ok_or_else(|| "it must be a number from 0 to below 1".to_owned())
+}
+
+/// A whole number.
+pub(crate) fn whole(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("it must be a whole number from 0 to {}", u64::MAX))
+}
+
 /// A JSON object.
 pub(crate) fn object(text: &str) -> Result<serde_json::Value, String> {
     match serde_json::from_str(text) {

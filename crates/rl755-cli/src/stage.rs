@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::Context;
 use clap::{CommandFactory, FromArgMatches};
-use rl755_run::{Interrupt, Outcome, Progress, RunDir, Silent, duration};
+use rl755_run::{Interrupt, Outcome, Progress, RunDir, Silent, duration, metric};
 
 use crate::{Plugins, progress_bar::Bar};
 
@@ -66,7 +66,7 @@ impl Desk {
             let manifest = RunDir::read(model_dir, S::NAME.trim_start_matches("rl755-"))?;
             let number = |(name, value): (&String, &serde_json::Value)| match value.as_u64() {
                 Some(whole) => Some(format!("{name} {whole}")),
-                None => value.as_f64().map(|value| format!("{name} {value:.4}")),
+                None => value.as_f64().map(|value| format!("{name} {}", metric(value))),
             };
             let numbers: Vec<String> = manifest.results.iter().filter_map(number).collect();
             self.print(&format!(

@@ -7,7 +7,7 @@ use burn::tensor::Device;
 use rl755_nn::{Compute, Decay, OptimizerConfig, Precision, Schedule};
 use rl755_run::{CheckpointPolicy, TrainingConfig};
 
-use crate::flag_values::{at_least_1, object, positive};
+use crate::flag_values::{at_least_1, decay, object, positive, whole};
 
 // Flags of the trainings by gradient descent. (A doc comment would replace the stage's help text.)
 #[derive(Clone, Debug, clap::Args)]
@@ -33,9 +33,10 @@ pub(crate) struct TrainingFlags {
     #[arg(long, default_value = "constant", value_name = "NAME", value_parser = DecayKind::parse)]
     lr_schedule: DecayKind,
     /// Steps over which the step size rises from 0 in a straight line
-    #[arg(long, default_value_t = 0, value_name = "N")]
+    #[arg(long, default_value_t = 0, value_name = "N", value_parser = whole)]
     warmup_steps: u64,
-    /// The step size at the last step [default: 0; a hundredth of the first with `exponential`]
+    /// The step size at the last step, with `linear`, `cosine` or `exponential`, at most
+    /// --learning-rate [default: 0; a hundredth of --learning-rate with `exponential`]
     #[arg(long, value_name = "F")]
     final_learning_rate: Option<f64>,
     /// Steps at one step size, with `step` [default: 1000]
@@ -44,15 +45,17 @@ pub(crate) struct TrainingFlags {
     /// What the step size is multiplied by, with `step` [default: 0.5]
     #[arg(long, value_name = "F", value_parser = positive)]
     lr_decay_factor: Option<f64>,
-    /// Gradients of a greater norm, taken together, are scaled down to it
+    /// Gradients of a greater norm, taken together, are scaled down to it [default: 1 for the sequence
+    /// models `mdn-rnn`, `lstm` and `infilling`; others have no limit]
     #[arg(long, value_name = "F", value_parser = positive)]
     max_gradient_norm: Option<f64>,
-    /// Keep a moving average of the weights with this decay, such as 0.999: it is what is validated
-    /// and what later stages load; the training itself goes on with the weights
-    #[arg(long, value_name = "F")]
+    /// Keep a moving average of the weights with this decay a step, from 0 to below 1, such as 0.999: it
+    /// is what is validated and what later stages load; the training itself goes on with the weights
+    /// [default: none]
+    #[arg(long, value_name = "F", value_parser = decay)]
     ema_decay: Option<f64>,
     /// Stop after N checkpoints without a lower validation loss. With this flag later stages take the
-    /// best checkpoint, also when it did not stop; without it they take the last
+    /// best checkpoint, also when it did not stop; without it they take the last [default: never]
     #[arg(long, value_name = "N", value_parser = at_least_1)]
     early_stopping: Option<u64>,
     /// The newest checkpoints to keep, beside the one with the lowest validation loss, or `all`
@@ -74,7 +77,7 @@ pub(crate) struct TrainingFlags {
     #[arg(long, default_value = "{}", value_name = "JSON", value_parser = object)]
     pub(crate) model_config: serde_json::Value,
     /// What weights, batches and noise are drawn from
-    #[arg(long, default_value_t = 0, value_name = "N")]
+    #[arg(long, default_value_t = 0, value_name = "N", value_parser = whole)]
     pub(crate) seed: u64,
     /// Go on with the run in --model-dir, if there is one
     #[arg(long)]

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt};
 
-use rl755_run::UnknownName;
+use rl755_run::{UnknownName, parse_settings};
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{Controller, ControllerError, ControllerInputs, LinearController};
@@ -12,8 +12,7 @@ pub trait ControllerArchitecture: Controller + Sized + 'static {
     /// The name users type: `linear`.
     const NAME: &'static str;
 
-    /// Its settings. Fields that a user leaves out take their defaults if the type says
-    /// `#[serde(default)]`.
+    /// Its settings. Fields that a user leaves out take their defaults.
     type Config: Default + Serialize + DeserializeOwned;
 
     /// Makes the controller for these inputs.
@@ -72,7 +71,7 @@ impl ControllerRegistry {
         let entry = Entry {
             resolve: |config| {
                 let config = parse::<A>(config)?;
-                serde_json::to_value(config).map_err(|e| config_error::<A>(&e))
+                serde_json::to_value(config).map_err(|e| config_error::<A>(e.to_string()))
             },
             make: |inputs, config| Ok(Box::new(A::new(inputs, &parse::<A>(config)?)?)),
         };
@@ -132,14 +131,11 @@ impl fmt::Debug for ControllerRegistry {
 fn parse<A: ControllerArchitecture>(
     config: &serde_json::Value,
 ) -> Result<A::Config, ControllerError> {
-    if config.is_null() {
-        return Ok(A::Config::default());
-    }
-    serde_json::from_value(config.clone()).map_err(|e| config_error::<A>(&e))
+    parse_settings(config).map_err(config_error::<A>)
 }
 
-fn config_error<A: ControllerArchitecture>(error: &serde_json::Error) -> ControllerError {
-    ControllerError::Config { controller: A::NAME.to_owned(), reason: error.to_string() }
+fn config_error<A: ControllerArchitecture>(reason: String) -> ControllerError {
+    ControllerError::Config { controller: A::NAME.to_owned(), reason }
 }
 
 #[cfg(test)]

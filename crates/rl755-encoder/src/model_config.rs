@@ -1,17 +1,13 @@
 //! Hyper-parameters as JSON: defaults filled in, unknown fields refused.
 
+use rl755_run::parse_settings;
+
 use crate::{EncoderError, EncoderModel};
 
 /// The hyper-parameters in `value`, an object or null; what is missing is the model's default.
 pub(crate) fn parse<M: EncoderModel>(value: &serde_json::Value) -> Result<M::Config, EncoderError> {
-    // Laid over the defaults of the whole, which may differ from those of a part (`serde(flatten)`).
-    let mut whole = default_value::<M>()?;
-    match (value.as_object(), whole.as_object_mut()) {
-        (Some(given), Some(whole)) => whole.extend(given.clone()),
-        _ if value.is_null() => {}
-        _ => whole = value.clone(),
-    }
-    let config = serde_json::from_value(whole).map_err(|e| bad::<M>(&e))?;
+    let wrong = |reason| EncoderError::Config { encoder: M::NAME.to_owned(), reason };
+    let config = parse_settings(value).map_err(wrong)?;
     // Configs of several parts (`serde(flatten)`) cannot refuse unknown fields themselves.
     let known = resolved::<M>(&config)?;
     if let (Some(given), Some(known)) = (value.as_object(), known.as_object())
@@ -19,7 +15,7 @@ pub(crate) fn parse<M: EncoderModel>(value: &serde_json::Value) -> Result<M::Con
     {
         let known = known.keys().map(|field| format!("`{field}`")).collect::<Vec<_>>().join(", ");
         let reason = format!("unknown field `{unknown}`, expected one of {known}");
-        return Err(EncoderError::Config { encoder: M::NAME.to_owned(), reason });
+        return Err(wrong(reason));
     }
     Ok(config)
 }
@@ -28,16 +24,15 @@ pub(crate) fn parse<M: EncoderModel>(value: &serde_json::Value) -> Result<M::Con
 pub(crate) fn resolved<M: EncoderModel>(
     config: &M::Config,
 ) -> Result<serde_json::Value, EncoderError> {
-    serde_json::to_value(config).map_err(|e| bad::<M>(&e))
+    serde_json::to_value(config).map_err(|error| EncoderError::Config {
+        encoder: M::NAME.to_owned(),
+        reason: error.to_string(),
+    })
 }
 
 /// The defaults of `M`.
 pub(crate) fn default_value<M: EncoderModel>() -> Result<serde_json::Value, EncoderError> {
     resolved::<M>(&M::Config::default())
-}
-
-fn bad<M: EncoderModel>(error: &serde_json::Error) -> EncoderError {
-    EncoderError::Config { encoder: M::NAME.to_owned(), reason: error.to_string() }
 }
 
 #[cfg(test)]

@@ -7,9 +7,10 @@ use std::{
 
 use burn::{
     module::{Module, ModuleMapper, Param},
-    store::{ModuleSnapshot, SafetensorsStore},
+    store::{ApplyError, ModuleSnapshot, SafetensorsStore},
     tensor::{DType, Device, Tensor, TensorData},
 };
+use safetensors::{serialize_to_file, tensor::TensorView};
 
 use crate::{
     gradients::{VisitParameter, visit_parameters},
@@ -37,6 +38,11 @@ impl WeightsError {
 /// # Errors
 /// When the file cannot be written.
 pub fn save_weights<M: Module>(model: &M, path: &Path) -> Result<(), WeightsError> {
+    if num_parameters(model) == 0 {
+        // burn writes a header that nothing can read.
+        let none = std::iter::empty::<(&str, TensorView<'_>)>();
+        return serialize_to_file(none, None, path).map_err(|e| WeightsError::new(path, e));
+    }
     // Without metadata, whose order is random: the same weights give the same file.
     let mut store = SafetensorsStore::from_file(path).clear_metadata().overwrite(true);
     alone(|| model.save_into(&mut store)).map_err(|e| WeightsError::new(path, e))
@@ -50,13 +56,34 @@ pub fn load_weights<M: Module>(model: &mut M, path: &Path) -> Result<(), Weights
     if !path.is_file() {
         return Err(WeightsError::new(path, "no such file"));
     }
-    // burn writes a file without tensors that it cannot read.
+    // Files without tensors that burn wrote cannot be read.
     if num_parameters(model) == 0 {
         return Ok(());
     }
-    let mut store = SafetensorsStore::from_file(path);
-    alone(|| model.load_from(&mut store)).map_err(|e| WeightsError::new(path, e))?;
-    Ok(())
+    // burn's own errors tell of its settings.
+    let mut store = SafetensorsStore::from_file(path).validate(false).allow_partial(true);
+    let loaded = alone(|| model.load_from(&mut store)).map_err(|e| WeightsError::new(path, e))?;
+    let misfits = loaded.errors.iter().map(misfit);
+    let missing = loaded.missing.iter().map(|(name, _)| format!("it has no tensor `{name}`"));
+    let mut wrong = misfits.chain(missing);
+    match (wrong.next(), wrong.count()) {
+        (None, _) => Ok(()),
+        (Some(first), 0) => Err(WeightsError::new(path, first)),
+        (Some(first), more) => {
+            Err(WeightsError::new(path, format!("{first}; {more} more do not fit")))
+        }
+    }
+}
+
+/// Why a tensor cannot be loaded.
+fn misfit(error: &ApplyError) -> String {
+    match error {
+        ApplyError::ShapeMismatch { path, expected, found } => {
+            let [expected, found] = [expected, found].map(|shape| shape.to_vec());
+            format!("`{path}` is {found:?}; this model's is {expected:?}")
+        }
+        other => other.to_string(),
+    }
 }
 
 /// `to`, which is of the same architecture, with the weights of `from` in 32 bits on `device`.

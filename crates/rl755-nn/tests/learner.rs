@@ -138,6 +138,17 @@ fn a_weight_that_the_last_step_spoilt_is_not_saved() {
 }
 
 #[test]
+fn weights_of_a_model_without_any_are_a_file_that_others_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("model.safetensors");
+    let mut empty: Vec<Linear> = Vec::new();
+    save_weights(&empty, &path).unwrap();
+    let bytes = std::fs::read(&path).unwrap();
+    assert!(safetensors::SafeTensors::deserialize(&bytes).unwrap().is_empty());
+    rl755_nn::load_weights(&mut empty, &path).unwrap();
+}
+
+#[test]
 fn weights_of_another_shape_are_refused() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("model.safetensors");
@@ -145,7 +156,14 @@ fn weights_of_another_shape_are_refused() {
     save_weights(&linear, &path).unwrap();
     let mut other: Linear = LinearConfig::new(4, 4).init(&Device::flex());
     let error = rl755_nn::load_weights(&mut other, &path).unwrap_err().to_string();
-    assert!(error.contains("model.safetensors") && error.contains("weight"), "{error}");
+    assert!(
+        error.ends_with("model.safetensors: `weight` is [3, 4]; this model's is [4, 4]"),
+        "{error}"
+    );
+    let mut other: Net = Net::new(&Device::flex());
+    let error = rl755_nn::load_weights(&mut other, &path).unwrap_err().to_string();
+    assert!(error.contains("it has no tensor `") && error.contains("more do not fit"), "{error}");
+    let mut other: Linear = LinearConfig::new(4, 4).init(&Device::flex());
     let missing = rl755_nn::load_weights(&mut other, &directory.path().join("none")).unwrap_err();
     assert!(missing.to_string().ends_with("none: no such file"));
 }

@@ -23,6 +23,11 @@ impl Progress for Silent {
     fn set(&self, _done: u64, _total: u64) {}
 }
 
+/// `812.3516`, `0.0312`, `1.0e-5`: a metric in few digits.
+pub fn metric(value: f64) -> String {
+    if value != 0.0 && value.abs() < 1e-3 { format!("{value:.1e}") } else { format!("{value:.4}") }
+}
+
 /// `3.2 s`, `4 min 32 s`, `2 h 01 min`.
 pub fn duration(seconds: f64) -> String {
     let whole = seconds.round() as u64;
@@ -36,6 +41,15 @@ pub fn duration(seconds: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn small_metrics_are_no_zeros() {
+        for (value, expected) in
+            [(812.35162, "812.3516"), (0.001, "0.0010"), (0.0, "0.0000"), (-2.5e-5, "-2.5e-5")]
+        {
+            assert_eq!(metric(value), expected);
+        }
+    }
 
     #[test]
     fn durations_are_short() {

@@ -8,7 +8,7 @@ use crate::{
     CheckpointPolicy, Checkpoints, Interrupt, Metrics, MetricsError, Progress, RunDir, RunError,
     SettingError,
     checkpoint_policy::{Best, Judgement},
-    write_atomically,
+    metric, write_atomically,
 };
 
 /// How long to train and how often to save and log.
@@ -255,7 +255,7 @@ fn advance(
     let step = state.step + 1;
     let values = trainee.step(step)?;
     check_finite(&values, step)?;
-    let note: Vec<String> = values.iter().map(|(n, v)| format!("{n} {v:.4}")).collect();
+    let note: Vec<String> = values.iter().map(|(n, v)| format!("{n} {}", metric(*v))).collect();
     progress.note(&note.join("  "));
     for (name, value) in values {
         match state.sums.iter_mut().find(|(known, ..)| *known == name) {

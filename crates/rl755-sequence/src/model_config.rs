@@ -2,6 +2,7 @@
 
 use burn::tensor::Device;
 use rl755_nn::{ModelSize, num_parameters};
+use rl755_run::parse_settings;
 
 use crate::{SequenceError, SequenceNetwork, Sizes};
 
@@ -41,10 +42,7 @@ pub(crate) fn size<N: SequenceNetwork>(
 pub(crate) fn parse<N: SequenceNetwork>(
     value: &serde_json::Value,
 ) -> Result<N::Config, SequenceError> {
-    if value.is_null() {
-        return Ok(N::Config::default());
-    }
-    serde_json::from_value(value.clone()).map_err(|e| SequenceError::config(N::NAME, e))
+    parse_settings(value).map_err(|e| SequenceError::config(N::NAME, e))
 }
 
 /// `config` with every field.

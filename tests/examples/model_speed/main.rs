@@ -1,8 +1,9 @@
 //! How fast models are trained and encode on the CPU, and how many parameters they have.
 //!
 //! ```text
-//! cargo run --release --workspace --example model_speed -- parameters
-//! cargo run --release --workspace --example model_speed -- rounds JOB THREADS
+//! cargo build --release --workspace --examples
+//! target/release/examples/model_speed parameters
+//! target/release/examples/model_speed rounds JOB THREADS
 //! ```
 //!
 //! `parameters` prints a table of all models at their defaults. `cargo xtask bench models` runs the

@@ -2,7 +2,8 @@
 //! same with PyTorch.
 //!
 //! ```text
-//! cargo run --release --workspace --example vae_beside_pytorch -- DATASET DIR STEPS BATCH
+//! cargo build --release --workspace --examples
+//! target/release/examples/vae_beside_pytorch DATASET DIR STEPS BATCH
 //! ```
 //!
 //! writes into DIR, as for the flags `--train-steps STEPS --batch-size BATCH` and otherwise the

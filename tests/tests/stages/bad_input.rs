@@ -185,6 +185,19 @@ fn later_stages_refuse_inputs_of_another_kind() {
     let sequence = "--rollouts-dataset encoded --train-steps 1 --batch-size 2";
     let long = format!("{sequence} --model-dir new --sequence-length 21");
     bad("train-sequence", &long, "encoded");
+    let large = "--rollouts-dataset encoded --model-dir new --sequence-length 10";
+    bad(
+        "train-sequence",
+        &format!("{large} --batch-size 1000000"),
+        "batch_size is 1000000; it must be ",
+    );
+    let typo = format!("{sequence} --model-dir new --model-config {{\"mixtures\":true}}");
+    bad("train-sequence", &typo, "mixtures: invalid type: boolean `true`");
+    bad(
+        "train-sequence",
+        &format!("{sequence} --model-dir new --ema-decay 1"),
+        "from 0 to below 1",
+    );
     let unknown = format!("{sequence} --model-dir new --model mdnrnn");
     bad("train-sequence", &unknown, "did you mean `mdn-rnn`?");
     lab.succeed("train-encoder", &format!("{ENCODER} --seed 1 --model-dir other"));

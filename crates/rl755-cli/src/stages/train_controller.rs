@@ -11,7 +11,7 @@ use rl755_run::{Choice, NoSpectator, Outcome, TrainingConfig};
 use crate::{
     Desk, Plugins, Stage,
     device::DeviceFlags,
-    flag_values::{at_least_1, checkpoint, count, object, positive, steps},
+    flag_values::{at_least_1, checkpoint, count, object, positive, steps, whole},
     stage::WITH_RESUME,
     world_model::load_world_model,
 };
@@ -44,7 +44,7 @@ pub struct TrainController {
     /// Where checkpoints, metrics, TensorBoard logs and the learning curve go
     #[arg(long, value_name = "DIR")]
     model_dir: PathBuf,
-    /// Members of a generation
+    /// Members of a generation, at least 2
     #[arg(long, default_value_t = 64, value_name = "N", value_parser = count)]
     population: usize,
     /// Episodes of each member in a generation, all members on the same ones
@@ -53,13 +53,14 @@ pub struct TrainController {
     /// Generations
     #[arg(long, default_value_t = 300, value_name = "N", value_parser = at_least_1)]
     generations: u64,
-    /// Steps after which an episode is broken off
+    /// Steps after which an episode is broken off, if the environment has not ended it before
     #[arg(long, default_value_t = 1000, value_name = "N", value_parser = steps)]
     max_steps: u32,
-    /// In training, break an episode off after N steps without a reward
+    /// In training, break an episode off after N steps in a row without a positive reward [default:
+    /// never]
     #[arg(long, value_name = "N", value_parser = steps)]
     patience_steps: Option<u32>,
-    /// The first step size of CMA-ES
+    /// The first step size of CMA-ES: the standard deviation of the first members' parameters
     #[arg(long, default_value_t = 0.1, value_name = "F", value_parser = positive)]
     sigma: f64,
     /// What CMA-ES learns: `full`, or `diagonal` (one scale for each parameter: learns faster in
@@ -79,7 +80,7 @@ pub struct TrainController {
     #[arg(long, default_value_t = 10, value_name = "N", value_parser = at_least_1)]
     save_every_n_steps: u64,
     /// What members and tracks are drawn from
-    #[arg(long, default_value_t = 0, value_name = "N")]
+    #[arg(long, default_value_t = 0, value_name = "N", value_parser = whole)]
     seed: u64,
     /// Go on with the run in --model-dir, if there is one
     #[arg(long)]

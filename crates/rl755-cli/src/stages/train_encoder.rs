@@ -55,7 +55,7 @@ pub struct TrainEncoder {
     /// Observations in a batch
     #[arg(long, default_value_t = 256, value_name = "N", value_parser = count)]
     batch_size: usize,
-    /// Numbers in a latent, where the model leaves the choice [default: the model's, 32]
+    /// Numbers in a latent, where the model leaves the choice [default: the model's; 32 for frames]
     #[arg(long, value_name = "N", value_parser = count)]
     representation_size: Option<usize>,
     /// Random observations taken each time a rollout is read

@@ -24,15 +24,30 @@ use crate::{
 /// Train a model that predicts the next latent from the latents and actions so far
 #[derive(Clone, Debug, clap::Args)]
 pub struct TrainSequence {
-    /// The model: `mdn-rnn` (World Models; its settings are hidden_size, mixtures, predict_reward,
-    /// predict_done and terminal_weight), `lstm` (the same without mixtures), `transformer` (the
-    /// original project; layers, hidden_size, heads, feed_forward_size, mixtures, dropout,
-    /// context_slide), `retrieval` (what happened before a transformer's context, by learned keys;
-    /// context, window, stride, top_k, key_size, most_windows, transformer; needs a sequence length
-    /// a few times the context), `infilling` (a U-Net that fills in masked latents; channels, depth,
-    /// shortest_span, longest_span, mask_rate, prediction_rate, gan_weight, noise_size,
-    /// mode_seeking_weight), or `null` (no memory)
-    #[arg(long, default_value = "mdn-rnn", value_name = "NAME")]
+    /// The model: mdn-rnn, lstm, transformer, retrieval, infilling or null. --help says more, and
+    /// lists their settings
+    ///
+    ///   mdn-rnn      World Models' LSTM that predicts a mixture of normal distributions
+    ///   lstm         an LSTM that predicts a value, with a squared error
+    ///   transformer  the original project's, with a value or a mixture
+    ///   retrieval    a transformer, and what happened before its context, by learned keys; needs a
+    ///                --sequence-length a few times its context
+    ///   infilling    a U-Net that fills in masked latents
+    ///   null         no memory: the controller sees the latent alone
+    ///
+    /// Settings (--model-config) of mdn-rnn and lstm:
+    ///   hidden_size 256, mixtures 5 (mdn-rnn), predict_reward false, predict_done false,
+    ///   terminal_weight 10 (of the steps that end a task, in the loss of predict_done)
+    /// of transformer:
+    ///   layers 6, hidden_size 256, heads 4, feed_forward_size 1024, mixtures 0 (a value),
+    ///   dropout 0.1, context_slide 8 (steps forgotten when the context is full)
+    /// of retrieval:
+    ///   context 16, window 4, stride 2, top_k 4, key_size 64, most_windows 256,
+    ///   transformer {} (the settings of transformer)
+    /// of infilling:
+    ///   channels 64, depth 2, shortest_span 1, longest_span 8, mask_rate 0.25,
+    ///   prediction_rate 0.5, gan_weight 0, noise_size 8, mode_seeking_weight 0.1
+    #[arg(long, default_value = "mdn-rnn", value_name = "NAME", verbatim_doc_comment)]
     model: String,
     #[command(flatten)]
     dataset: DatasetFlags,
@@ -141,4 +156,28 @@ fn frames_of(encoder: &dyn ObservationEncoder) -> Option<Box<DecodeLatents<'_>>>
         let ObservationBuffer::U8(bytes) = encoder.decode(latents).ok()?? else { return None };
         Array4::from_shape_vec([latents.nrows(), height, width, channels], bytes).ok()
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Args;
+
+    use super::*;
+
+    #[test]
+    fn help_names_every_model_and_every_setting_with_its_default() {
+        let mut command = TrainSequence::augment_args(clap::Command::new("test"));
+        let help = command.render_long_help().to_string();
+        let models = Plugins::with_builtin().sequences;
+        for name in models.names() {
+            assert!(help.contains(&format!("  {name} ")), "{name}: {help}");
+            let config = models.default_config(name).unwrap();
+            for (field, default) in config.as_object().unwrap() {
+                let default = if default.is_object() { "{}".into() } else { default.to_string() };
+                let default = default.trim_end_matches(".0");
+                let named = format!("{field} {default}");
+                assert!(help.contains(&named), "{named} of {name}: {help}");
+            }
+        }
+    }
 }
