@@ -11,8 +11,8 @@ use rl755_run::Spectator;
 
 use crate::{Event, PlotterConfig, Subject, mailbox::Mailbox, process::Process, sender::Sender};
 
-/// So long the worker may take to end by itself, and then to be killed.
-const CLOSE_IN: [Duration; 2] = [Duration::from_millis(450), Duration::from_millis(450)];
+/// So long the sender may take to end the worker by itself, and then after it was killed.
+const CLOSE_IN: [Duration; 2] = [Duration::from_millis(300), Duration::from_millis(300)];
 
 /// Shows what is trained in a worker process, and never keeps the training waiting.
 ///

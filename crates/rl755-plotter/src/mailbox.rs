@@ -9,6 +9,9 @@ use std::{
 
 use crate::{Subject, frame::Snapshot, report::Report};
 
+/// Snapshots are taken no oftener: sending them costs the training's processors time, and people
+/// see no difference.
+const SNAPSHOTS_EVERY: Duration = Duration::from_millis(100);
 /// No more reports of a worker are kept.
 const MOST_REPORTS: usize = 16;
 
@@ -27,6 +30,8 @@ struct State {
     subject_is_new: bool,
     /// The newest snapshot, until the sender takes it.
     snapshot: Option<Snapshot>,
+    /// The sender takes no snapshot earlier, and wakes up then.
+    next_snapshot: Instant,
     /// A buffer that nobody uses.
     spare: Option<Vec<f32>>,
     /// How many parameters a snapshot had, and its policy, where these differed.
@@ -62,6 +67,7 @@ impl Mailbox {
             subject,
             subject_is_new: true,
             snapshot: None,
+            next_snapshot: Instant::now(),
             spare: None,
             misfit: None,
             reports: VecDeque::new(),
@@ -95,8 +101,11 @@ impl Mailbox {
             false => Some(snapshot),
         };
         let unused = state.keep_spare(replaced.map(|s| s.parameters));
+        let awaited = state.next_snapshot <= Instant::now();
         drop(state);
-        self.changed.notify_all();
+        if awaited {
+            self.changed.notify_all();
+        }
         // Freed while nobody waits for it.
         drop(unused);
     }
@@ -110,6 +119,7 @@ impl Mailbox {
         }
         state.subject = subject;
         state.subject_is_new = true;
+        state.next_snapshot = Instant::now();
         drop(state);
         self.changed.notify_all();
     }
@@ -174,20 +184,28 @@ impl Mailbox {
     pub(crate) fn wait_for_news(&self, life: u64) -> News {
         let mut state = self.lock();
         loop {
+            let now = Instant::now();
+            let wait = state.next_snapshot.saturating_duration_since(now);
             let ended = state.ended.as_ref().filter(|(of, _)| *of == life);
             let ended = ended.map(|(_, why)| why.clone());
             let news = News {
                 subject: std::mem::take(&mut state.subject_is_new).then(|| state.subject.clone()),
-                snapshot: state.snapshot.take(),
+                snapshot: state.snapshot.take_if(|_| wait.is_zero()),
                 misfit: state.misfit.take(),
                 reports: std::mem::take(&mut state.reports),
                 ended,
                 closed: state.closed,
             };
+            if news.snapshot.is_some() {
+                state.next_snapshot = now + SNAPSHOTS_EVERY;
+            }
             if news.is_any() {
                 return news;
             }
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = match wait.is_zero() {
+                true => self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
+                false => self.wait_for(state, wait),
+            };
         }
     }
 
@@ -199,6 +217,10 @@ impl Mailbox {
                 self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
         }
         true
+    }
+
+    fn wait_for<'a>(&self, state: MutexGuard<'a, State>, limit: Duration) -> MutexGuard<'a, State> {
+        self.changed.wait_timeout(state, limit).unwrap_or_else(PoisonError::into_inner).0
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -282,7 +304,7 @@ mod tests {
         let mut held = None;
         for step in 0..1000 {
             mailbox.put_snapshot(step, &[0.0; 4]);
-            if step % 3 == 0 {
+            if step % 100 == 0 {
                 let snapshot = mailbox.wait_for_news(1).snapshot.unwrap();
                 seen.insert(snapshot.parameters.as_ptr() as usize);
                 if let Some(before) = held.replace(snapshot.parameters) {
@@ -291,6 +313,22 @@ mod tests {
             }
         }
         assert!(seen.len() <= 3, "{seen:?}");
+    }
+
+    #[test]
+    fn snapshots_are_taken_now_and_then_and_the_last_one_always() {
+        let mailbox = Mailbox::new(subject("a", "x", 1));
+        let began = Instant::now();
+        mailbox.put_snapshot(1, &[1.0]);
+        assert_eq!(mailbox.wait_for_news(1).snapshot.unwrap().step, 1);
+        mailbox.put_snapshot(2, &[2.0]);
+        mailbox.put_snapshot(3, &[3.0]);
+        assert_eq!(mailbox.wait_for_news(1).snapshot.unwrap().step, 3);
+        assert!(began.elapsed() >= SNAPSHOTS_EVERY);
+        // Those of another subject need not wait.
+        mailbox.put_subject(subject("b", "x", 1));
+        mailbox.put_snapshot(4, &[4.0]);
+        assert_eq!(mailbox.wait_for_news(1).snapshot.unwrap().step, 4);
     }
 
     #[test]

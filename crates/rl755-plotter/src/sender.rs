@@ -137,11 +137,9 @@ impl Sender {
             Ok(_) => self.feed(pipes.stdin, pipes.id),
             Err(error) => Some(Why::Known(format!("cannot be listened to: {error}"))),
         };
-        // Its input has ended, which tells it to end.
-        if fed.is_none() {
-            self.mailbox.wait_ended(life, GRACE);
-        }
-        let status = self.process.reap(GRACE);
+        // Its input has ended, which tells it to end. One that closes its output is about to.
+        let ends = self.mailbox.wait_ended(life, GRACE);
+        let status = self.process.reap(if ends { GRACE } else { Duration::ZERO });
         fed.map(|why| match (why, status) {
             (Why::Seen(_), Some(status)) => format!("ended with {status}"),
             (Why::Known(why) | Why::Seen(why), _) => why,

@@ -13,6 +13,7 @@ mod player;
 mod run_watch;
 mod screen;
 mod series;
+mod trouble;
 
 use std::{
     convert::Infallible,

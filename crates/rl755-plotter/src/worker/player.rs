@@ -1,17 +1,14 @@
 //! Plays the newest policy of a run, episode after episode, for those who look.
 
-use std::{
-    error::Error,
-    panic::{AssertUnwindSafe, catch_unwind},
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use rl755_env::{Env, EnvRegistry, ObservationBuffer};
-use rl755_run::{derive_seed, panic_message};
+use rl755_run::derive_seed;
 
 use super::{
     orders::{Next, Orders},
     screen::Screen,
+    trouble::{Trouble, catch},
 };
 use crate::{Actor, ActorFactory, Subject, ViewConfig, frame::Snapshot, server::Moment};
 
@@ -23,9 +20,6 @@ const STEP_LIMITS: (f64, f64) = (1e-3, 1.0);
 const TRY_AGAIN: Duration = Duration::from_secs(5);
 /// A player that is too slow for its speed does not run after it for longer.
 const LATEST: Duration = Duration::from_millis(100);
-
-/// Anything that goes wrong in an environment or an actor; it is shown to people.
-type Trouble = Box<dyn Error + Send + Sync>;
 
 /// The player of one run.
 pub(super) struct Player<'a> {
@@ -83,10 +77,7 @@ impl<'a> Player<'a> {
         loop {
             let ready = self.subject.is_some() && self.snapshot.is_some();
             self.take_news(ready);
-            let played =
-                catch_unwind(AssertUnwindSafe(|| self.play_one())).unwrap_or_else(|panic| {
-                    Err(format!("panicked: {}", panic_message(&*panic)).into())
-                });
+            let played = catch(|| self.play_one());
             if let Err(trouble) = played {
                 let trouble = trouble.to_string();
                 on_trouble(&trouble);

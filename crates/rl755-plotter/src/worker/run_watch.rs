@@ -8,8 +8,12 @@ use std::{
 
 use rl755_run::{Manifest, Status};
 
-use super::{metrics_tail::MetricsTail, orders::Orders};
-use crate::{ActorError, ActorFactory, SavedPolicy, Subject, frame::Snapshot, server::Curve};
+use super::{
+    metrics_tail::MetricsTail,
+    orders::Orders,
+    trouble::{Trouble, catch},
+};
+use crate::{ActorFactory, SavedPolicy, Subject, frame::Snapshot, server::Curve};
 
 /// How often a run's metrics are read.
 const METRICS_EVERY: Duration = Duration::from_secs(1);
@@ -65,7 +69,7 @@ impl RunWatch {
             && policies.looked.is_none_or(|looked| looked.elapsed() >= POLICIES_EVERY)
         {
             policies.looked = Some(Instant::now());
-            if let Err(error) = policies.look(actors, &self.orders) {
+            if let Err(error) = catch(|| policies.look(actors, &self.orders)) {
                 trouble = Some(error.to_string());
             }
         }
@@ -76,7 +80,7 @@ impl RunWatch {
 }
 
 impl Policies {
-    fn look(&mut self, actors: &dyn ActorFactory, orders: &Orders) -> Result<(), ActorError> {
+    fn look(&mut self, actors: &dyn ActorFactory, orders: &Orders) -> Result<(), Trouble> {
         let finished = is_complete(&self.run);
         orders.tell(|status| status.finished = finished);
         let Some(saved) = actors.of_run(&self.run, self.step)? else { return Ok(()) };

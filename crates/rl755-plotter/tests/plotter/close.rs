@@ -54,6 +54,26 @@ fn a_stopped_worker_is_gone_within_a_second() {
 }
 
 #[test]
+fn a_worker_gives_way_to_the_training() {
+    let (plotter, events) = plotter("roles::player", subject(1), |_| {});
+    let (_, worker) = wait_ready(&events);
+    // Ctrl-C in a terminal goes to a process group.
+    let fields = |path: String| -> Vec<String> {
+        let stat = std::fs::read_to_string(path).unwrap();
+        stat.rsplit(") ").next().unwrap().split(' ').map(String::from).collect()
+    };
+    assert_eq!(fields(format!("/proc/{worker}/stat"))[2], worker.to_string());
+    let threads = std::fs::read_dir(format!("/proc/{worker}/task")).unwrap();
+    for thread in threads.map(|thread| thread.unwrap().file_name().into_string().unwrap()) {
+        // The first thread is not the worker's here, but that which waits for tests.
+        if thread != worker.to_string() {
+            assert_eq!(fields(format!("/proc/{worker}/task/{thread}/stat"))[16], "19");
+        }
+    }
+    plotter.close();
+}
+
+#[test]
 fn a_plotter_is_closed_at_once_and_while_it_waits_for_a_restart() {
     close_in_a_second(plotter("roles::player", subject(1), |_| {}).0);
     let (plotter, events) = plotter("roles::short_lived", subject(1), |_| {});
