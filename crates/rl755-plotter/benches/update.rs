@@ -3,6 +3,7 @@
 //! ```text
 //! cargo bench -p rl755-plotter --bench update
 //! ```
+#![expect(clippy::print_stdout, reason = "its table is for people")]
 
 use std::{
     hint::black_box,
