@@ -19,15 +19,15 @@ impl Id {
         Self { name: text.to_owned(), options: Map::new() }
     }
 
-    /// Reads `NAME` or `NAME:OPTION=VALUE,…`. A value is a number, `true`, `false`, `null` or a
-    /// word.
+    /// Reads `NAME` or `NAME:OPTION=VALUE,…`. A value is a number, `true`, `false`, `null`, a list
+    /// such as `[1,2]`, or a word.
     pub(crate) fn parse(text: &str) -> Result<Self, EnvError> {
         let Some((name, options)) = text.split_once(':') else {
             return Ok(Self::whole(text));
         };
         let bad = |reason: String| EnvError::Options { env: name.to_owned(), reason };
         let mut found = Map::new();
-        for option in options.split(',') {
+        for option in outside_brackets(options) {
             let Some((key, value)) = option.split_once('=') else {
                 return Err(bad(format!("`{option}` is no option; one is NAME=VALUE")));
             };
@@ -60,6 +60,19 @@ impl Id {
         let spec = EnvSpec { id, ..env.spec().clone() };
         Box::new(Named { env, spec })
     }
+}
+
+/// The parts of `text` between commas that no bracket encloses.
+fn outside_brackets(text: &str) -> impl Iterator<Item = &str> {
+    let mut depth = 0_u32;
+    text.split(move |c: char| {
+        match c {
+            '[' => depth += 1,
+            ']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        c == ',' && depth == 0
+    })
 }
 
 /// An environment under another id.
@@ -106,15 +119,17 @@ mod tests {
         fast: bool,
         share: f64,
         kind: String,
+        range: [f64; 2],
     }
 
     #[test]
     fn options_are_read_and_named_again_in_one_order() {
-        let id = Id::parse("A-v1:kind=exact,share=0.5,fast=true").unwrap();
-        let config = Config { fast: true, share: 0.5, kind: "exact".to_owned() };
+        let id = Id::parse("A-v1:kind=exact,range=[1,2.5],share=0.5,fast=true").unwrap();
+        let kind = "exact".to_owned();
+        let config = Config { fast: true, share: 0.5, kind, range: [1.0, 2.5] };
         assert_eq!(id.config::<Config>().unwrap(), config);
         let env = id.name(Box::new(crate::CartPole::new()));
-        assert_eq!(env.spec().id, "A-v1:fast=true,kind=exact,share=0.5");
+        assert_eq!(env.spec().id, "A-v1:fast=true,kind=exact,range=[1,2.5],share=0.5");
         assert_eq!(Id::parse(&env.spec().id).unwrap(), id);
         assert_eq!(Id::parse("A-v1").unwrap().config::<Config>().unwrap(), Config::default());
     }

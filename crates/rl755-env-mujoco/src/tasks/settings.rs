@@ -3,7 +3,10 @@
 //! All in Gymnasium's order of operations: what depends on the action alone it computes in single
 //! precision.
 
+use mujoco_rs::prelude::MjtObjBase;
 use rl755_env::numpy::{NumpyRng, sum};
+
+use crate::task::Simulation;
 
 /// Adds noise that is uniform within plus and minus `scale`.
 pub(super) fn add_noise(rng: &mut NumpyRng, scale: f64, values: &mut [f64]) {
@@ -63,4 +66,25 @@ pub(super) fn check_range(name: &str, [low, high]: [f64; 2]) -> Result<(), Strin
         return Ok(());
     }
     Err(format!("{name} is [{low},{high}]; its first value must be less than its second"))
+}
+
+/// Adds `values`, each within the two.
+pub(super) fn push_clipped(to: &mut Vec<f64>, values: &[f64], [low, high]: [f64; 2]) {
+    to.extend(values.iter().map(|value| value.clamp(low, high)));
+}
+
+/// Where the body called `name` is; the models here have it.
+pub(super) fn body_position(simulation: &Simulation, name: &str) -> [f64; 3] {
+    let body = simulation.model().name_to_id(MjtObjBase::mjOBJ_BODY, name);
+    body.map_or([f64::NAN; 3], |body| simulation.xpos()[body])
+}
+
+/// `a` less `b`.
+pub(super) fn difference(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
+    std::array::from_fn(|i| a[i] - b[i])
+}
+
+/// `np.linalg.norm`, with a BLAS that adds in order and without fused multiplications.
+pub(super) fn norm(vector: &[f64]) -> f64 {
+    vector.iter().map(|x| x * x).sum::<f64>().sqrt()
 }

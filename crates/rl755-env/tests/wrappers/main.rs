@@ -5,6 +5,7 @@
 mod gymnasium;
 mod pattern;
 mod promises;
+mod scene;
 
 use rl755_env::{Env, EnvRegistry};
 

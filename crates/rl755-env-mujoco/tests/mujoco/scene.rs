@@ -1,0 +1,78 @@
+//! What is shown of the environments.
+
+use rl755_env::{Env, EnvError, EnvRegistry, ObservationBuffer};
+use rl755_env_mujoco::{IDS, register};
+
+use crate::golden::golden;
+
+fn after_three_steps(id: &str) -> Box<dyn Env> {
+    let mut registry = EnvRegistry::default();
+    register(&mut registry);
+    let mut env = registry.make(id).unwrap();
+    let space = env.spec().action_space.clone();
+    let low: Vec<f32> = (0..space.width()).map(|index| space.bounds(index).0).collect();
+    let mut observation = ObservationBuffer::zeros(&env.spec().observation_space, 1);
+    env.reset(Some(0), observation.as_mut()).unwrap();
+    for _ in 0..3 {
+        env.step(&low, observation.as_mut()).unwrap();
+    }
+    env
+}
+
+#[test]
+fn geoms_are_where_mujoco_has_them() {
+    let golden = golden();
+    for id in IDS {
+        let env = after_three_steps(id);
+        let scene = env.scene().unwrap();
+        let mut poses = vec![[9.0; 7]];
+        scene.poses(&mut poses);
+        let expected = &golden.environments[id].poses;
+        assert_eq!((poses.len(), scene.scene().geoms.len()), (expected.len(), expected.len()));
+        for (pose, expected) in poses.iter().zip(expected) {
+            let pose = pose.map(f64::from);
+            let near = |(a, b): (&f64, &f64)| (a - b).abs() < 2e-5 * b.abs().max(1.0);
+            assert!(pose[..3].iter().zip(&expected[..3]).all(near), "{id}: {pose:?} {expected:?}");
+            // Both signs of a quaternion are the same rotation.
+            let dot: f64 = pose[3..].iter().zip(&expected[3..]).map(|(a, b)| a * b).sum();
+            assert!((dot.abs() - 1.0).abs() < 1e-4, "{id}: {pose:?} {expected:?}");
+        }
+    }
+}
+
+#[test]
+fn scenes_have_cameras_and_states() {
+    // Positions and velocities in all.
+    let widths = [29, 18, 12, 47, 6, 4, 22, 8, 10, 18];
+    for (id, width) in IDS.into_iter().zip(widths) {
+        let env = after_three_steps(id);
+        let scene = env.scene().unwrap();
+        assert_eq!(scene.physics_state().len(), width, "{id}");
+        let parts = scene.scene();
+        assert!(parts.followed < parts.geoms.len());
+        assert!(parts.cameras.len() > 2 && parts.cameras.iter().all(|c| c.distance > 0.1));
+        let walks = !["Pusher", "Reacher", "Inverted"].iter().any(|name| id.starts_with(name));
+        assert_eq!(parts.cameras[0].follows, walks, "{id}");
+        let floors = parts.geoms.iter().filter(|geom| geom.checkered).count();
+        assert_eq!(floors, usize::from(walks), "{id}");
+    }
+}
+
+/// Where there is no EGL, the error must say what to install.
+#[cfg(feature = "render")]
+#[test]
+fn pictures_show_something_or_say_what_is_missing() {
+    let mut env = after_three_steps("Swimmer-v5");
+    let before = env.scene().unwrap().physics_state();
+    match env.render() {
+        Ok(frame) => {
+            let frame = frame.unwrap();
+            assert_eq!((frame.width, frame.height), (480, 480));
+            let colors: std::collections::BTreeSet<_> = frame.pixels.chunks_exact(3).collect();
+            assert!(colors.len() > 100, "{} colours", colors.len());
+        }
+        Err(EnvError::Other { message, .. }) => assert!(message.contains("libegl1"), "{message}"),
+        Err(other) => panic!("{other}"),
+    }
+    assert_eq!(env.scene().unwrap().physics_state(), before);
+}
