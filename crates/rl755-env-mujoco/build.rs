@@ -1,8 +1,8 @@
 //! Puts MuJoCo's library where cargo's programs find it.
 //!
 //! Cargo lets the programs that it starts search the link directories that lie below its own output
-//! directory. So the library is copied there. `rpath.rs` is for programs that are started without
-//! cargo.
+//! directory. So the library is copied there. Programs that are started without cargo look for it in
+//! `target/mujoco`: `rpath.rs`.
 
 use std::{env, fs, path::PathBuf};
 
@@ -26,7 +26,8 @@ fn main() {
     if !linux {
         return;
     }
-    let (from, to) = (directory.join(LIBRARY), PathBuf::from(env::var_os("OUT_DIR").unwrap()));
+    let from = directory.join(LIBRARY);
+    let to = env::var_os("OUT_DIR").map(PathBuf::from).expect("cargo sets OUT_DIR");
     println!("cargo::rerun-if-changed={}", from.display());
     if let Err(error) = fs::copy(&from, to.join(LIBRARY)) {
         println!(
@@ -37,4 +38,6 @@ fn main() {
         return;
     }
     println!("cargo::rustc-link-search=native={}", to.display());
+    // The examples, which the parity script and the benchmark start.
+    println!("cargo::rustc-link-arg-examples=-Wl,-rpath,$ORIGIN/../../mujoco");
 }

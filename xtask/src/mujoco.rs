@@ -57,6 +57,18 @@ pub(crate) fn add_feature(cargo: &mut Command) -> &mut Command {
     cargo
 }
 
+/// Builds the example `name` of rl755-env-mujoco; the program it became. Without the library it has no
+/// MuJoCo, if it can be without.
+pub(crate) fn build_example(name: &str) -> anyhow::Result<PathBuf> {
+    let mut command = workspace::cargo(&["build", "--release", "--package", "rl755-env-mujoco"]);
+    command.args(["--example", name]);
+    if is_there() {
+        command.env(VARIABLE, directory()).args(["--features", "render"]);
+    }
+    workspace::run(&mut command)?;
+    Ok(workspace::target_dir().join("release/examples").join(name))
+}
+
 /// Takes the library and its licences out of MuJoCo's Python package.
 pub(crate) fn set_up() -> anyhow::Result<()> {
     if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {

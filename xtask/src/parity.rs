@@ -1,30 +1,54 @@
-//! `cargo xtask parity`: our CarRacing beside live Gymnasium, step by step.
+//! `cargo xtask parity`: our environments beside live Gymnasium, step by step.
 
 use std::{
     path::Path,
     process::{Command, ExitCode},
 };
 
-use crate::{python, workspace};
+use crate::{mujoco, python, workspace};
 
-/// Compare CarRacing with live Gymnasium over many seeds: rewards, ends and frames
+/// Compare environments with live Gymnasium over many seeds: CarRacing's rewards, ends and frames,
+/// or every bit of MuJoCo's
 ///
-/// Makes a Python environment with Gymnasium (300 MB) if it is not there. Ends with an error when a
+/// Makes a Python environment with Gymnasium (400 MB) if it is not there. Ends with an error when a
 /// bar is missed. The tests make the same comparison with recorded data, on a smaller scale.
 #[derive(clap::Args)]
 pub(crate) struct Parity {
-    /// Passed on to the script crates/rl755-env/parity/car_racing.py
+    /// Which environments
+    #[arg(value_enum, default_value_t)]
+    which: Which,
+    /// Passed on to crates/rl755-env/parity/car_racing.py or
+    /// crates/rl755-env-mujoco/parity/beside_gymnasium.py; `-- --help` lists what they take
     #[arg(last = true, value_name = "ARGUMENT")]
     arguments: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, Default, clap::ValueEnum)]
+enum Which {
+    /// CarRacing-v3
+    #[default]
+    CarRacing,
+    /// The ten of MuJoCo, whose library is needed: `cargo xtask setup --mujoco`
+    Mujoco,
 }
 
 impl Parity {
     /// Builds our side, and runs both.
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
-        let interpreter = python::GYMNASIUM.ready()?;
-        let ours = workspace::build_example("rl755-env", "car_racing_parity")?;
-        let script = workspace::root().join("crates/rl755-env/parity/car_racing.py");
-        compare(python::numeric(&interpreter), &script, &ours, &self.arguments)
+        let (ours, script) = match self.which {
+            Which::CarRacing => (
+                workspace::build_example("rl755-env", "car_racing_parity")?,
+                "crates/rl755-env/parity/car_racing.py",
+            ),
+            Which::Mujoco => (
+                mujoco::build_example("mujoco_parity")?,
+                "crates/rl755-env-mujoco/parity/beside_gymnasium.py",
+            ),
+        };
+        let mut interpreter = python::numeric(&python::GYMNASIUM.ready()?);
+        // MuJoCo's Python package writes its warnings to a file in the working directory.
+        interpreter.current_dir(workspace::target_dir());
+        compare(interpreter, &workspace::root().join(script), &ours, &self.arguments)
     }
 }
 

@@ -17,7 +17,7 @@ pub(crate) struct PythonEnvironment {
     packages: &'static [&'static str],
 }
 
-/// Gymnasium with its drawing and resizing, and the CMA-ES that ours is compared with.
+/// Gymnasium with its drawing, resizing and MuJoCo, and the CMA-ES that ours is compared with.
 pub(crate) const GYMNASIUM: PythonEnvironment = PythonEnvironment {
     name: "rl",
     packages: &[
@@ -27,6 +27,10 @@ pub(crate) const GYMNASIUM: PythonEnvironment = PythonEnvironment {
         "opencv-python-headless==4.13.0.92",
         "numpy==2.4.6",
         "cma==4.5.0",
+        // The version of our library; there are newer ones. The other two Gymnasium imports.
+        "mujoco==3.17.0",
+        "imageio==2.38.1",
+        "packaging==26.4",
     ],
 };
 
@@ -111,5 +115,6 @@ mod tests {
     fn pinned_versions_are_known() {
         assert_eq!(GYMNASIUM.version("gymnasium"), ENVPOOL.version("gymnasium"));
         assert_eq!(ENVPOOL.version("numpy"), "?");
+        assert_eq!(GYMNASIUM.version("mujoco"), crate::mujoco::VERSION);
     }
 }

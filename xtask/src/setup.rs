@@ -24,7 +24,7 @@ const GPU_LIBRARIES: [&str; 4] =
 #[derive(clap::Args)]
 #[group(required = true, multiple = true)]
 pub(crate) struct Setup {
-    /// Gymnasium and its friends, for `cargo xtask golden` (300 MB)
+    /// Gymnasium and its friends, for `cargo xtask golden` (400 MB)
     #[arg(long)]
     python: bool,
     /// TensorFlow, to read our TFRecords with (1.5 GB)

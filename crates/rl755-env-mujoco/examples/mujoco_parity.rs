@@ -1,7 +1,7 @@
 //! An environment's observations and rewards in full precision, for parity/beside_gymnasium.py.
 //!
 //! ```text
-//! cargo run --release -p rl755-env-mujoco --features mujoco --example mujoco_parity -- Swimmer-v5 0 1000
+//! cargo run --release -p rl755-env-mujoco --features render --example mujoco_parity -- Swimmer-v5 0 1000
 //! ```
 //!
 //! Writes doubles to stdout: the first observation, and for each step reward, 1 if the task ended
@@ -18,7 +18,7 @@ use rl755_env_mujoco::tasks;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let words: Vec<String> = args().skip(1).collect();
-    let [id, seed, steps] = words.as_slice() else {
+    let [id, seed, steps, picture @ ..] = words.as_slice() else {
         return Err("give an id, a seed, and a number of steps".into());
     };
     let (seed, steps) = (seed.parse::<u64>()?, steps.parse::<u32>()?);
@@ -45,6 +45,11 @@ fn main() -> Result<(), Box<dyn Error>> {
             env.reset(None, observation.as_mut())?;
             written.extend(env.env().observation());
         }
+    }
+    if !picture.is_empty() {
+        let frame = env.render()?.ok_or("there are no pictures")?;
+        stdout().write_all(&frame.pixels)?;
+        return Ok(());
     }
     let bytes: Vec<u8> = written.iter().flat_map(|value: &f64| value.to_le_bytes()).collect();
     stdout().write_all(&bytes)?;

@@ -104,6 +104,11 @@ impl MujocoEnv {
         self.step_seconds
     }
 
+    /// The model and its state, for viewers.
+    pub fn into_simulation(self) -> Simulation {
+        self.simulation
+    }
+
     fn observe(&mut self, observation: &mut [f32]) {
         self.observation.clear();
         self.task.observe(&self.simulation, &mut self.observation);

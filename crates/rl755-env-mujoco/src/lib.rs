@@ -29,6 +29,8 @@ mod renderer;
 mod task;
 #[cfg(feature = "mujoco")]
 pub mod tasks;
+#[cfg(feature = "window")]
+mod window;
 
 #[cfg(feature = "mujoco")]
 pub use environment::MujocoEnv;
@@ -36,6 +38,8 @@ pub use environment::MujocoEnv;
 pub use mujoco_rs;
 #[cfg(feature = "mujoco")]
 pub use task::{Facts, Outcome, Simulation, Task, View};
+#[cfg(feature = "window")]
+pub use window::run_window;
 
 use rl755_env::EnvRegistry;
 

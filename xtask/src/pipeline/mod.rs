@@ -39,6 +39,7 @@ use self::{
 };
 use crate::{
     command::INTERRUPTED,
+    mujoco,
     workspace::{self, quoted},
 };
 
@@ -99,7 +100,7 @@ impl Pipeline {
             .collect::<anyhow::Result<Vec<_>>>()?;
         if self.programs.is_none() {
             // Told before anything is built. Programs of one's own may know other environments.
-            EnvRegistry::with_builtin().make(&environment)?;
+            check_environment(&environment)?;
         }
         let programs = match &self.programs {
             Some(directory) => Programs::built(directory),
@@ -179,4 +180,17 @@ impl Pipeline {
         add("programs", path(&self.programs));
         words.join(" ")
     }
+}
+
+/// Refuses an environment that the programs will not know; MuJoCo's, where its library is not there.
+fn check_environment(id: &str) -> anyhow::Result<()> {
+    let name = id.split(':').next().unwrap_or(id);
+    if mujoco::is_there() && rl755_env_mujoco::IDS.contains(&name) {
+        // Xtask is built without it; the programs check the options.
+        return Ok(());
+    }
+    let mut known = EnvRegistry::with_builtin();
+    rl755_env_mujoco::register(&mut known);
+    known.make(id)?;
+    Ok(())
 }

@@ -5,13 +5,15 @@ mod section;
 
 use std::{process::ExitCode, thread};
 
-use rl755_env::{EnvRegistry, EnvSpec, Space};
+use rl755_env::{EnvRegistry, Space};
 
 use self::{programs::Programs, section::Section};
 use super::{machine, rates::Rounds, report};
+use crate::mujoco;
 
-/// The environment that the bars are for.
-const BARRED: &str = "CarRacing-v3";
+/// The environments that the bars are for.
+const CAR_RACING: &str = "CarRacing-v3";
+const SWIMMER: &str = "Swimmer-v5";
 
 /// Steps per second of our environments beside Gymnasium's and EnvPool's, and memory
 ///
@@ -43,14 +45,24 @@ enum Who {
 /// How an environment is stepped.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Plan {
-    /// Whether frames are observed.
-    frames: bool,
+    kind: Kind,
     /// Steps for which an action is held.
     hold: usize,
     /// Of a round.
     seconds: f64,
     /// On one core, or on two as well.
     most_cores: usize,
+}
+
+/// What a step mostly is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// Drawing a frame.
+    Frames,
+    /// MuJoCo's work.
+    Physics,
+    /// Next to nothing.
+    Short,
 }
 
 /// How fast one program was.
@@ -75,26 +87,33 @@ impl EnvBench {
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
         let registry = EnvRegistry::with_builtin();
         let all = self.ids.is_empty();
-        let ids = if all { registry.ids() } else { self.ids.clone() };
-        let mut specs = Vec::new();
-        for id in &ids {
-            specs.push(registry.make(id)?.spec().clone());
+        let mut ids = self.ids;
+        if all {
+            ids = registry.ids();
+            if mujoco::is_there() {
+                ids.extend(rl755_env_mujoco::IDS.map(str::to_owned));
+            } else {
+                println!("MuJoCo's environments are left out: run `cargo xtask setup --mujoco`");
+            }
+        }
+        let mut planned = Vec::new();
+        for id in ids {
+            planned.push((Plan::of(&registry, &id)?, id));
         }
         let programs = Programs::prepare()?;
         let mut section = Section::new(self.rounds);
-        for spec in &specs {
-            let plan = Plan::of(spec);
-            let race = programs.start(&spec.id, plan)?;
+        for (plan, id) in &planned {
+            let race = programs.start(id, *plan)?;
             if all && !race.has_peer() {
-                println!("{}: no peer has it", spec.id);
+                println!("{id}: no peer has it");
                 continue;
             }
             let seconds = self.seconds.unwrap_or(plan.seconds);
-            println!("{}: {} rounds of {seconds} s", spec.id, self.rounds);
-            section.add_speeds(&spec.id, race.run(self.rounds, seconds)?);
-            if spec.id == BARRED {
-                println!("{BARRED}: memory");
-                section.add_memory(programs.memory(BARRED)?);
+            println!("{id}: {} rounds of {seconds} s", self.rounds);
+            section.add_speeds(id, race.run(self.rounds, seconds)?);
+            if id == CAR_RACING {
+                println!("{CAR_RACING}: memory");
+                section.add_memory(programs.memory(CAR_RACING)?);
             }
         }
         let text = section.text();
@@ -107,28 +126,34 @@ impl EnvBench {
 }
 
 impl Plan {
-    fn of(spec: &EnvSpec) -> Self {
+    fn of(registry: &EnvRegistry, id: &str) -> anyhow::Result<Self> {
         let cores = thread::available_parallelism().map_or(1, usize::from);
-        if matches!(spec.observation_space, Space::Image { .. }) {
-            return Self { frames: true, hold: 8, seconds: 4.0, most_cores: cores.min(2) };
+        let name = id.split(':').next().unwrap_or(id);
+        if rl755_env_mujoco::IDS.contains(&name) {
+            return Ok(Self { kind: Kind::Physics, hold: 1, seconds: 1.0, most_cores: 1 });
+        }
+        if matches!(registry.make(id)?.spec().observation_space, Space::Image { .. }) {
+            let most_cores = cores.min(2);
+            return Ok(Self { kind: Kind::Frames, hold: 8, seconds: 4.0, most_cores });
         }
         // A step of these is so short that splitting it among threads slows all programs down.
-        Self { frames: false, hold: 1, seconds: 1.0, most_cores: 1 }
+        Ok(Self { kind: Kind::Short, hold: 1, seconds: 1.0, most_cores: 1 })
     }
 
     /// How many environments are stepped together: first as many as suit the program best on so
     /// many cores, then as many as are compared over cores.
     fn envs(self, who: Who, cores: usize) -> &'static [usize] {
-        match (who, cores) {
-            (Who::Gymnasium, 1) => &[1],
-            (Who::Gymnasium, _) => &[2],
+        match (who, cores, self.kind) {
+            (Who::Gymnasium, 1, _) => &[1],
+            (Who::Gymnasium, _, _) => &[2],
             // One core steps few faster than many: EnvPool's by a fifth in CarRacing (one or two are
             // slower again), ours by a tenth.
-            (Who::EnvPool, 1) if self.frames => &[4],
-            (Who::EnvPool, _) if self.frames => &[32],
-            (Who::Ours, 1) if self.frames => &[1, 128],
-            (Who::Ours, _) if self.frames => &[128],
-            (Who::Ours | Who::EnvPool, _) => &[256],
+            (Who::EnvPool, 1, Kind::Frames) => &[4],
+            (Who::EnvPool, _, Kind::Frames) => &[32],
+            (Who::Ours, 1, Kind::Frames) => &[1, 128],
+            (Who::Ours, _, Kind::Frames) => &[128],
+            (Who::Ours | Who::EnvPool, _, Kind::Physics) => &[1, 8],
+            (Who::Ours | Who::EnvPool, _, Kind::Short) => &[256],
         }
     }
 }
@@ -140,10 +165,12 @@ mod tests {
     #[test]
     fn environments_with_frames_are_measured_on_two_cores_too() {
         let registry = EnvRegistry::with_builtin();
-        let plan = |id: &str| Plan::of(registry.make(id).unwrap().spec());
-        assert!(plan(BARRED).most_cores <= 2 && plan(BARRED).hold > 1);
+        let plan = |id: &str| Plan::of(&registry, id).unwrap();
+        assert!(plan(CAR_RACING).most_cores <= 2 && plan(CAR_RACING).hold > 1);
         assert_eq!((plan("CartPole-v1").most_cores, plan("CartPole-v1").hold), (1, 1));
-        let (one, two) = (plan(BARRED).envs(Who::Ours, 1), plan(BARRED).envs(Who::Ours, 2));
+        let (one, two) = (plan(CAR_RACING).envs(Who::Ours, 1), plan(CAR_RACING).envs(Who::Ours, 2));
         assert_eq!(one.last(), two.last());
+        let swimmer = plan("Swimmer-v5:frame_skip=1");
+        assert_eq!(swimmer.envs(Who::Ours, 1), swimmer.envs(Who::EnvPool, 1));
     }
 }

@@ -3,7 +3,7 @@
     python peers.py rounds gymnasium|envpool ID ENVS THREADS HOLD
     python peers.py memory gymnasium|envpool ID ENVS
 
-The protocol is that of crates/rl755-env/examples/env_speed.rs, and so are the actions: 64 rows drawn
+The protocol is that of crates/rl755-env-mujoco/examples/env_speed.rs, and so are the actions: 64 rows drawn
 beforehand, taken in turn, each held for HOLD steps. An environment that the peer does not have is
 answered with {"ready": false}.
 

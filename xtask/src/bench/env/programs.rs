@@ -14,7 +14,7 @@ use crate::{
         contestant::{Contestant, held_to},
         rates::Rounds,
     },
-    python, workspace,
+    mujoco, python, workspace,
 };
 
 /// Seconds that each steps for before its rounds, so that caches and clocks settle.
@@ -48,7 +48,7 @@ impl Programs {
         Ok(Self {
             gymnasium: python::GYMNASIUM.ready()?,
             envpool: python::ENVPOOL.ready()?,
-            ours: workspace::build_example("rl755-env", "env_speed")?,
+            ours: mujoco::build_example("env_speed")?,
             peers: workspace::root().join("xtask/src/bench/env/peers.py"),
         })
     }

@@ -1,9 +1,11 @@
 //! Steps per second of an environment, observations and resets included; memory per environment.
 //!
 //! ```text
-//! cargo run --release -p rl755-env --example env_speed -- [ID] [ENVS] [THREADS] [HOLD]
-//! cargo run --release -p rl755-env --example env_speed -- memory ID ENVS
+//! cargo run --release -p rl755-env-mujoco --example env_speed -- [ID] [ENVS] [THREADS] [HOLD]
+//! cargo run --release -p rl755-env-mujoco --example env_speed -- memory ID ENVS
 //! ```
+//!
+//! With `--features mujoco` after the package it has MuJoCo's environments as well.
 //!
 //! Random actions, each held for HOLD steps, so that the car gets somewhere. `cargo xtask bench env`
 //! runs it as `rounds ID ENVS THREADS HOLD`: once `{"ready": true}` is printed, each line of stdin
@@ -74,7 +76,9 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 impl RandomDriving {
     fn new(id: &str, count: usize, threads: usize, hold: usize) -> Result<Self, Box<dyn Error>> {
-        let mut envs = VectorEnv::make(&EnvRegistry::with_builtin(), id, count, threads)?
+        let mut registry = EnvRegistry::with_builtin();
+        rl755_env_mujoco::register(&mut registry);
+        let mut envs = VectorEnv::make(&registry, id, count, threads)?
             .with_autoreset_mode(AutoresetMode::SameStep);
         let seeds: Vec<u64> = (0..count as u64).collect();
         envs.reset_all(&seeds)?;
