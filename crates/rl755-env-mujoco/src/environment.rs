@@ -99,11 +99,6 @@ impl MujocoEnv {
         &self.observation
     }
 
-    /// Seconds that a step takes in the simulation.
-    pub fn step_seconds(&self) -> f64 {
-        self.step_seconds
-    }
-
     /// The model and its state, for viewers.
     pub fn into_simulation(self) -> Simulation {
         self.simulation

@@ -44,10 +44,13 @@ fn geoms_are_where_mujoco_has_them() {
 fn scenes_have_cameras_and_states() {
     // Positions and velocities in all.
     let widths = [29, 18, 12, 47, 6, 4, 22, 8, 10, 18];
-    for (id, width) in IDS.into_iter().zip(widths) {
+    // Over Gymnasium's `render_fps`, frames per second.
+    let rates = [20.0, 20.0, 125.0, 67.0, 20.0, 25.0, 20.0, 50.0, 25.0, 125.0];
+    for ((id, width), rate) in IDS.into_iter().zip(widths).zip(rates) {
         let env = after_three_steps(id);
         let scene = env.scene().unwrap();
         assert_eq!(scene.physics_state().len(), width, "{id}");
+        assert_eq!((1.0 / scene.step_seconds()).round(), rate, "{id}");
         let parts = scene.scene();
         assert!(parts.followed < parts.geoms.len());
         assert!(parts.cameras.len() > 2 && parts.cameras.iter().all(|c| c.distance > 0.1));
