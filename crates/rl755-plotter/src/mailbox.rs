@@ -130,9 +130,12 @@ impl Mailbox {
         drop(unused);
     }
 
-    /// A worker is started: what the one before reported is no news.
+    /// A worker is started: what the one before reported is no news, and the subject is.
     pub(crate) fn begin_life(&self) {
-        self.lock().reports.clear();
+        let mut state = self.lock();
+        state.reports.clear();
+        state.subject_is_new = true;
+        state.next_snapshot = Instant::now();
     }
 
     /// A report of the worker; the oldest is lost if nobody takes them.
@@ -282,6 +285,15 @@ mod tests {
         let news = mailbox.wait_for_news(1);
         assert_eq!(news.subject, Some(subject("b", "y", 2)));
         assert_eq!(news.snapshot.unwrap().step, 2);
+    }
+
+    #[test]
+    fn a_new_worker_is_told_the_subject_again() {
+        let mailbox = Mailbox::new(subject("a", "x", 1));
+        for life in 1..4 {
+            mailbox.begin_life();
+            assert_eq!(mailbox.wait_for_news(life).subject, Some(subject("a", "x", 1)));
+        }
     }
 
     #[test]

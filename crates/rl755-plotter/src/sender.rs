@@ -2,9 +2,8 @@
 
 use std::{
     fs::{self, File},
-    io,
+    io::{self, Write},
     path::PathBuf,
-    process::ChildStdin,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -147,29 +146,28 @@ impl Sender {
     }
 
     /// Sends whatever comes: why that ended, or nothing if the handle was closed.
-    fn feed(&mut self, mut to: ChildStdin, worker: u32) -> Option<Why> {
+    fn feed(&mut self, mut to: impl Write, worker: u32) -> Option<Why> {
         let settings = WorkerSettings {
             parent: std::process::id(),
             run_dir: self.config.run_dir.clone(),
             view: self.config.view.clone(),
         };
-        let told = frame::write_settings(&mut to, &settings).map_err(broken);
-        // What the worker before knew.
-        let told = told.and_then(|()| self.send(&mut to, self.subject.is_some(), true));
-        if let Err(why) = told {
-            return Some(why);
+        if let Err(error) = frame::write_settings(&mut to, &settings) {
+            return Some(broken(error));
         }
+        // A new worker knows nothing: it is sent what the one before knew, or what came since.
+        let mut knows = false;
         loop {
             let news = self.mailbox.wait_for_news(self.life);
             if news.closed {
                 return None;
             }
+            let subject = !knows || news.subject.is_some();
+            let snapshot = !knows || news.snapshot.is_some();
+            // Kept before anything can go wrong, for the next worker.
+            self.keep(news.subject, news.snapshot);
             for report in news.reports {
                 self.hear(report, worker);
-            }
-            if let Some(why) = news.ended {
-                let seen = || Why::Seen("closed its output".into());
-                return Some(why.map_or_else(seen, Why::Known));
             }
             if let Some([got, expected]) = news.misfit.filter(|_| self.misfit != news.misfit) {
                 self.misfit = news.misfit;
@@ -177,26 +175,34 @@ impl Sender {
                     "a snapshot has {got} parameters, and its policy {expected}: it is not shown"
                 )));
             }
-            let (new_subject, new_snapshot) = (news.subject.is_some(), news.snapshot.is_some());
-            if let Some(subject) = news.subject {
-                if self.subject.as_ref().is_some_and(|before| !subject.goes_on_from(before)) {
-                    self.snapshot = None;
-                }
-                self.subject = Some(subject);
+            if let Some(why) = news.ended {
+                let seen = || Why::Seen("closed its output".into());
+                return Some(why.map_or_else(seen, Why::Known));
             }
-            if let Some(snapshot) = news.snapshot
-                && let Some(before) = self.snapshot.replace(snapshot)
-            {
-                self.mailbox.give_back(before.parameters);
-            }
-            if let Err(why) = self.send(&mut to, new_subject, new_snapshot) {
+            if let Err(why) = self.send(&mut to, subject, snapshot) {
                 return Some(why);
             }
+            knows = true;
+        }
+    }
+
+    /// Keeps what is new; a snapshot of another policy than the new one is let go.
+    fn keep(&mut self, subject: Option<Subject>, snapshot: Option<Snapshot>) {
+        if let Some(subject) = subject {
+            if self.subject.as_ref().is_some_and(|before| !subject.goes_on_from(before)) {
+                self.snapshot = None;
+            }
+            self.subject = Some(subject);
+        }
+        if let Some(snapshot) = snapshot
+            && let Some(before) = self.snapshot.replace(snapshot)
+        {
+            self.mailbox.give_back(before.parameters);
         }
     }
 
     /// Sends the subject or the snapshot or both, the subject first.
-    fn send(&self, to: &mut ChildStdin, subject: bool, snapshot: bool) -> Result<(), Why> {
+    fn send(&self, to: &mut impl Write, subject: bool, snapshot: bool) -> Result<(), Why> {
         let subject = self.subject.iter().filter(|_| subject);
         let mut snapshot = self.snapshot.iter().filter(|_| snapshot);
         let sent = subject.into_iter().try_for_each(|s| frame::write_subject(to, s));
@@ -251,5 +257,29 @@ fn broken(error: io::Error) -> Why {
     match error.kind() {
         io::ErrorKind::InvalidInput => Why::Known(why),
         _ => Why::Seen(why),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_comes_as_a_worker_ends_is_kept_for_the_next() {
+        let subject = |environment: &str| Subject {
+            environment: environment.into(),
+            actor: serde_json::Value::Null,
+            parameters: 1,
+        };
+        let mailbox = Arc::new(Mailbox::new(subject("a")));
+        let config = PlotterConfig::default();
+        let mut sender = Sender::new(mailbox.clone(), Arc::default(), config);
+        mailbox.put_subject(subject("b"));
+        mailbox.put_snapshot(7, &[0.5]);
+        mailbox.put_end(sender.life, None);
+        let mut sent = Vec::new();
+        assert!(matches!(sender.feed(&mut sent, 0), Some(Why::Seen(_))));
+        assert_eq!(sender.subject, Some(subject("b")));
+        assert_eq!(sender.snapshot.map(|s| s.step), Some(7));
     }
 }

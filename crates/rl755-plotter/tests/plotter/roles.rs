@@ -128,7 +128,7 @@ impl Actor for Recorder {
         self.acted += 1;
         action.fill(self.side);
         match self.side {
-            side if side == 755.0 => panic!("side 755"),
+            755.0 => panic!("side 755"),
             _ => Ok(()),
         }
     }
