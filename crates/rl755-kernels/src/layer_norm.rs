@@ -1,10 +1,10 @@
 //! Layer normalisation (Ba, Kiros & Hinton 2016).
 
 use burn::tensor::Tensor;
-use pulp::NullaryFnOnce;
+use pulp::{Arch, NullaryFnOnce};
 use rayon::prelude::*;
 
-use crate::{Operation, View, apply, linear::add, runs_here, simd::vectorized};
+use crate::{Operation, View, apply, linear::add, runs_here};
 
 /// `(x - mean) / sqrt(variance + epsilon) · scale + shift` for each row of `x`, `[rows, width]`,
 /// with `scale` and `shift`, `[width]`.
@@ -51,7 +51,7 @@ impl Operation<3> for LayerNorm {
         )
             .into_par_iter()
             .for_each(|(y, moments, x)| {
-                vectorized(Forward { x, scale, shift, epsilon, y, moments });
+                Arch::new().dispatch(Forward { x, scale, shift, epsilon, y, moments });
             });
         (vec![rows, width], y, moments)
     }
@@ -81,7 +81,14 @@ impl Operation<3> for LayerNorm {
             .map(|(inputs, moments, x, gradient)| {
                 let mut sums = [vec![0.0; width], vec![0.0; width]];
                 let scale = scale.values;
-                vectorized(Backward { x, scale, moments, gradient, inputs, sums: &mut sums });
+                Arch::new().dispatch(Backward {
+                    x,
+                    scale,
+                    moments,
+                    gradient,
+                    inputs,
+                    sums: &mut sums,
+                });
                 sums
             })
             .collect();

@@ -1,10 +1,10 @@
 //! Mixtures of normal distributions (Bishop 1994), one for each of several dimensions.
 
 use burn::tensor::{Tensor, activation::log_softmax};
-use pulp::NullaryFnOnce;
+use pulp::{Arch, NullaryFnOnce};
 use rayon::prelude::*;
 
-use crate::{Operation, View, apply, elementwise::exp, runs_here, simd::vectorized};
+use crate::{Operation, View, apply, elementwise::exp, runs_here};
 
 /// ln(2π) / 2.
 const HALF_LN_TAU: f64 = 0.918_938_533_204_672_8;
@@ -61,7 +61,7 @@ impl Operation<2> for Mixture {
         )
             .into_par_iter()
             .for_each(|(output, raw, targets)| {
-                vectorized(Rows { output, raw, targets, mixtures });
+                Arch::new().dispatch(Rows { output, raw, targets, mixtures });
             });
         (vec![rows], output, [of_raw, of_targets])
     }

@@ -6,10 +6,20 @@ use pulp::{Arch, NullaryFnOnce};
 /// are inlined. Results do not depend on the kind: sums stay in their order, and products are rounded
 /// before they are added or not (`mul_add`) as the loops say.
 ///
-/// `work` is a closure, which has to say `#[inline(always)]`, or compilers leave it as it is for any
-/// processor where it is long; or a struct, whose loops can come out faster: those of mixtures and of
-/// the way back through normalisations take a fifth to three quarters longer as closures.
+/// The closure has to say `#[inline(always)]`, or compilers may leave it as it is for any processor. It
+/// is no `FnOnce` because compilers put another function before those, which they do not inline.
 #[inline(always)]
-pub(crate) fn vectorized<W: NullaryFnOnce>(work: W) -> W::Output {
-    Arch::new().dispatch(work)
+pub(crate) fn vectorized<R>(work: impl FnMut() -> R) -> R {
+    Arch::new().dispatch(Work(work))
+}
+
+struct Work<F>(F);
+
+impl<R, F: FnMut() -> R> NullaryFnOnce for Work<F> {
+    type Output = R;
+
+    #[inline(always)]
+    fn call(mut self) -> R {
+        (self.0)()
+    }
 }

@@ -84,11 +84,11 @@ impl Passes {
                 let Scratch { patches, gradient } = scratch;
                 let gradient = before(self.activation, piece.output, piece.gradient, gradient);
                 let grid = Matrix::new(gradient, [gradient.len() / n, n]);
-                if let Some(of_taps) = piece.of_taps {
+                if let Some(of_taps) = &mut piece.of_taps {
                     let seen = self.gather(piece.input, patches);
                     multiply(grid.transposed(), seen, of_taps, piece.store);
                 }
-                if let Some(frames) = piece.of_input {
+                if let Some(frames) = &mut piece.of_input {
                     let taps = Matrix::new(&taps, [n, geometry.depth()]);
                     self.scatter(grid, taps, patches, frames);
                 }
@@ -129,11 +129,11 @@ impl Passes {
                 let gradient = before(self.activation, piece.output, piece.gradient, gradient);
                 if wants.input || wants.weight {
                     let seen = self.gather(gradient, patches);
-                    if let Some(of_taps) = piece.of_taps {
+                    if let Some(of_taps) = &mut piece.of_taps {
                         let grid = Matrix::new(piece.input, [piece.input.len() / n, n]);
                         multiply(grid.transposed(), seen, of_taps, piece.store);
                     }
-                    if let Some(grid) = piece.of_input {
+                    if let Some(grid) = &mut piece.of_input {
                         multiply(seen, Matrix::new(&taps, [geometry.depth(), n]), grid, Store::Set);
                     }
                 }
@@ -148,7 +148,7 @@ impl Passes {
         &self,
         given: Backward<'_>,
         widths: Widths,
-        work: impl Fn(Piece<'_>, &mut Scratch) -> Vec<f32> + Sync,
+        work: impl Fn(&mut Piece<'_>, &mut Scratch) -> Vec<f32> + Sync,
     ) -> Gradients {
         let Backward { input, output, gradient, wants, .. } = given;
         let (share, piece) = (self.share(), self.piece());
@@ -169,7 +169,7 @@ impl Passes {
             let pieces = pieces.zip(gradient.chunks(piece * widths.output)).enumerate();
             let mut of_bias = Vec::new();
             for (i, (input, gradient)) in pieces {
-                let piece = Piece {
+                let mut piece = Piece {
                     input,
                     output: outputs.next().unwrap_or(&[]),
                     gradient,
@@ -180,7 +180,7 @@ impl Passes {
                 let added = SCRATCH.with_borrow_mut(|scratch| {
                     vectorized(
                         #[inline(always)]
-                        || work(piece, scratch),
+                        || work(&mut piece, scratch),
                     )
                 });
                 of_bias.extend(added);
