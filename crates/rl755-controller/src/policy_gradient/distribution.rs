@@ -226,7 +226,10 @@ fn log_sum_exp(values: &[f64]) -> f64 {
 mod tests {
     use super::*;
 
-    const CASES: [(Distribution, &[f64], &[f64], &[f64]); 2] = [
+    /// A distribution, its outputs, the logarithms of its standard deviations, and an action.
+    type Case = (Distribution, &'static [f64], &'static [f64], &'static [f64]);
+
+    const CASES: [Case; 2] = [
         (Gaussian { size: 2 }, &[0.3, -1.2], &[-0.4, 0.5], &[0.9, -2.0]),
         (Categorical { choices: 4 }, &[0.3, -1.2, 2.0, 0.1], &[], &[3.0]),
     ];
