@@ -1,6 +1,6 @@
 //! What is shown of the environments.
 
-use rl755_env::{Env, EnvError, EnvRegistry, ObservationBuffer};
+use rl755_env::{Env, EnvRegistry, ObservationBuffer};
 use rl755_env_mujoco::{IDS, register};
 
 use crate::golden::golden;
@@ -74,7 +74,9 @@ fn pictures_show_something_or_say_what_is_missing() {
             let colors: std::collections::BTreeSet<_> = frame.pixels.chunks_exact(3).collect();
             assert!(colors.len() > 100, "{} colours", colors.len());
         }
-        Err(EnvError::Other { message, .. }) => assert!(message.contains("libegl1"), "{message}"),
+        Err(rl755_env::EnvError::Other { message, .. }) => {
+            assert!(message.contains("libegl1"), "{message}")
+        }
         Err(other) => panic!("{other}"),
     }
     assert_eq!(env.scene().unwrap().physics_state(), before);
