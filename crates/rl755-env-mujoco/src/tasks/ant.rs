@@ -31,9 +31,9 @@ pub struct Ant {
     pub main_body: usize,
     /// Whether an unhealthy state ends the episode. Default true.
     pub terminate_when_unhealthy: bool,
-    /// Healthy heights of the torso in metres, inclusive. Default [0.2,1].
+    /// Healthy heights of the torso in metres, inclusive. Default `[0.2,1]`.
     pub healthy_z_range: [f64; 2],
-    /// What contact forces are clipped to. Default [-1,1].
+    /// What contact forces are clipped to. Default `[-1,1]`.
     pub contact_force_range: [f64; 2],
     /// First positions are uniform within plus and minus this of the model's own, velocities normal
     /// with this standard deviation. Default 0.1.

@@ -28,11 +28,11 @@ pub struct Hopper {
     /// Whether an unhealthy state ends the episode. Default true.
     pub terminate_when_unhealthy: bool,
     /// Healthy values, exclusive, of all positions from the torso's angle on and all velocities.
-    /// Default [-100,100].
+    /// Default `[-100,100]`.
     pub healthy_state_range: [f64; 2],
-    /// Healthy heights of the torso in metres, exclusive. Default [0.7,∞].
+    /// Healthy heights of the torso in metres, exclusive. Default `[0.7,∞]`.
     pub healthy_z_range: [f64; 2],
-    /// Healthy angles of the torso in radians, exclusive. Default [-0.2,0.2].
+    /// Healthy angles of the torso in radians, exclusive. Default `[-0.2,0.2]`.
     pub healthy_angle_range: [f64; 2],
     /// First positions and velocities are uniform within plus and minus this of the model's own.
     /// Default 0.005.

@@ -24,13 +24,13 @@ pub struct Humanoid {
     pub ctrl_cost_weight: f64,
     /// Cost of the squared contact forces. Default 0.0000005.
     pub contact_cost_weight: f64,
-    /// What the cost of contact forces is clipped to. Default [-∞,10].
+    /// What the cost of contact forces is clipped to. Default `[-∞,10]`.
     pub contact_cost_range: [f64; 2],
     /// Reward of a step in a healthy state. Default 5.
     pub healthy_reward: f64,
     /// Whether an unhealthy state ends the episode. Default true.
     pub terminate_when_unhealthy: bool,
-    /// Healthy heights of the torso in metres, exclusive. Default [1,2].
+    /// Healthy heights of the torso in metres, exclusive. Default `[1,2]`.
     pub healthy_z_range: [f64; 2],
     /// First positions and velocities are uniform within plus and minus this of the model's own.
     /// Default 0.01.

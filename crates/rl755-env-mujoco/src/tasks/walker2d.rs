@@ -27,9 +27,9 @@ pub struct Walker2d {
     pub healthy_reward: f64,
     /// Whether an unhealthy state ends the episode. Default true.
     pub terminate_when_unhealthy: bool,
-    /// Healthy heights of the torso in metres, exclusive. Default [0.8,2].
+    /// Healthy heights of the torso in metres, exclusive. Default `[0.8,2]`.
     pub healthy_z_range: [f64; 2],
-    /// Healthy angles of the torso in radians, exclusive. Default [-1,1].
+    /// Healthy angles of the torso in radians, exclusive. Default `[-1,1]`.
     pub healthy_angle_range: [f64; 2],
     /// First positions and velocities are uniform within plus and minus this of the model's own.
     /// Default 0.005.
