@@ -27,9 +27,13 @@ mod world_model;
 
 pub use plugins::Plugins;
 pub use program::run;
-pub use stage::{Desk, Stage, stage};
+pub use stage::{Desk, Stage, stage, stage_with_defaults};
 
 // The examples of the guide are tested.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/extending.md")]
 struct ExtendingGuide;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/policies.md")]
+struct PoliciesGuide;

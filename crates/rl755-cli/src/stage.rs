@@ -105,7 +105,19 @@ struct Single<S: Stage> {
 
 /// Runs the binary `rl755-NAME` of a stage with what rl755 itself brings.
 pub fn stage<S: Stage>() -> ExitCode {
+    stage_with_defaults::<S>(&[])
+}
+
+/// As [`stage`], with other defaults of some flags, `("batch-size", "5000")`: the settings of a
+/// problem as a program of its own.
+///
+/// # Panics
+/// When the stage has no such flag.
+pub fn stage_with_defaults<S: Stage>(defaults: &[(&'static str, &'static str)]) -> ExitCode {
     let command = Single::<S>::command().name(S::NAME).allow_negative_numbers(true);
+    let command = defaults.iter().fold(command, |command, (flag, value)| {
+        command.mut_arg(flag.replace('-', "_"), |arg| arg.default_value(*value).required(false))
+    });
     let mut matches = command.get_matches_from(arguments());
     match Single::<S>::from_arg_matches_mut(&mut matches) {
         Ok(Single { stage, common }) => run_stage(stage, &common, &Plugins::with_builtin()),

@@ -1,9 +1,10 @@
-//! Controllers on latent and hidden state: CMA-ES, evaluation in environments, videos.
+//! Controllers on latent and hidden state by CMA-ES, policies by policy gradients, evaluation, videos.
 //!
 //! A [`Controller`] is an architecture, known by name to a [`ControllerRegistry`]; its parameters
 //! are a vector that [`CmaEs`] evolves. [`Rollouts`] plays the episodes of a whole generation in
 //! batches through a [`WorldModel`]. [`train_controller`] does all that in a run directory, and a
-//! [`Player`] evaluates and films what came of it.
+//! [`Player`] evaluates and films what came of it. [`train_policy`] does without a world model: a
+//! perceptron by TRPO or PPO, which a [`PolicyPlayer`] evaluates and films.
 //!
 //! ```
 //! use rl755_controller::{ControllerInputs, ControllerRegistry};

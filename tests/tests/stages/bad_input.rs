@@ -220,6 +220,33 @@ fn later_stages_refuse_inputs_of_another_kind() {
 }
 
 #[test]
+fn train_policy_refuses_what_it_cannot_train() {
+    let lab = Lab::new();
+    let bad = |flags: &str, expected| {
+        check(&lab, "train-policy", &format!("--model-dir new {flags}"), expected, Some("new"));
+    };
+    bad("--environment CarRacing-v3", "a policy sees vectors");
+    bad("--environment CartPole", "did you mean `CartPole-v1`?");
+    bad("--algorithm trop", "trpo, ppo");
+    bad("--clip 0.1", "--clip is for --algorithm ppo, not trpo");
+    bad("--algorithm ppo --damping 0.1", "--damping is for --algorithm trpo, not ppo");
+    bad("--discount 1.01", "discount is 1.01; it must be from 0 to 1");
+    bad("--hidden 32,0", "from 1 to");
+    bad("--hidden 32,2000", "hidden is 2000; it must be from 1 to 1024");
+    bad("--parallelism 0", "from 1 to 1024");
+    bad("--batch-size 0", "from 1 to");
+    bad("--max-steps 2000000 --environment Acrobot-v1", "horizon is 2000000");
+    bad("--device cuda:0", "unexpected argument");
+    let train = "--iterations 1 --batch-size 100 --model-dir policy";
+    lab.succeed("train-policy", train);
+    check(&lab, "train-policy", train, "--resume", None);
+    let bad = |flags: &str, expected| check(&lab, "evaluate", flags, expected, Some("new"));
+    bad("--trained-policy none --out-dir new", "none is no run directory");
+    bad("--trained-policy policy --environment CartPole-v1 --out-dir new", "cannot be used with");
+    lab.succeed("evaluate", "--trained-policy policy --episodes 2 --out-dir scores");
+}
+
+#[test]
 fn a_controller_is_not_evaluated_with_models_it_was_not_trained_with() {
     let lab = Lab::new();
     for stage in

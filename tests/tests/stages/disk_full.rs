@@ -35,6 +35,7 @@ fn stages_without_room_leave_nothing_half_written() {
             "encode" => "encoded/dataset.json",
             "train-sequence" => "sequence/checkpoints/model-001",
             "train-controller" => "controller/checkpoints/model-001",
+            "train-policy" => "policy/checkpoints/model-001",
             _ => "evaluation/episode.webm",
         };
         assert!(!lab.path(done).exists(), "{stage} left {done}");

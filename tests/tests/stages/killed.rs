@@ -22,9 +22,16 @@ fn killed_stages_end_with_the_same_bits_on_one_thread_and_on_two() {
         }
         parts.succeed(stage, &flags);
     }
-    for directory in
-        ["rollouts", "dataset", "encoder", "encoded", "sequence", "controller", "evaluation"]
-    {
+    for directory in [
+        "rollouts",
+        "dataset",
+        "encoder",
+        "encoded",
+        "sequence",
+        "controller",
+        "policy",
+        "evaluation",
+    ] {
         let (expected, found) = (whole.contents(directory), parts.contents(directory));
         assert!(!expected.is_empty(), "{directory} is empty");
         let names = |c: &std::collections::BTreeMap<_, _>| c.keys().cloned().collect::<Vec<_>>();

@@ -12,7 +12,7 @@ use std::{
 use rl755_run::{Digest, digest_file};
 
 /// The recipe, small enough for a test. Paths are relative to the lab.
-pub(crate) const STAGES: [(&str, &str); 8] = [
+pub(crate) const STAGES: [(&str, &str); 9] = [
     ("collect", "--num-rollouts 8 --max-steps 60 --out-dir rollouts --seed 3"),
     (
         "pack",
@@ -37,6 +37,11 @@ pub(crate) const STAGES: [(&str, &str); 8] = [
         "--encoder encoder --sequence sequence --environment CarRacing-v3 --model-dir controller \
          --generations 4 --population 4 --trials 2 --max-steps 12 --evaluate-every 2 \
          --evaluation-episodes 2 --save-every-n-steps 1 --resume",
+    ),
+    (
+        "train-policy",
+        "--environment CartPole-v1 --algorithm ppo --model-dir policy --iterations 30 \
+         --batch-size 1000 --save-every-n-steps 4 --resume",
     ),
     (
         "evaluate",

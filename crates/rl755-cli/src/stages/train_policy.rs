@@ -12,7 +12,7 @@ use rl755_run::{Outcome, TrainingConfig};
 use super::train_controller::stage_context;
 use crate::{
     Desk, Plugins, Stage,
-    flag_values::{at_least_1, count, not_negative, positive, steps, threads},
+    flag_values::{at_least_1, count, not_negative, positive, steps, threads, whole},
     stage::WITH_RESUME,
 };
 
@@ -92,7 +92,7 @@ pub struct TrainPolicy {
     #[arg(long, default_value_t = 10, value_name = "N", value_parser = at_least_1)]
     save_every_n_steps: u64,
     /// What weights, episodes and actions are drawn from
-    #[arg(long, default_value_t = 0, value_name = "N")]
+    #[arg(long, default_value_t = 0, value_name = "N", value_parser = whole)]
     seed: u64,
     /// Go on with the run in --model-dir, if there is one
     #[arg(long)]

@@ -6,7 +6,7 @@ use rl755_env::EnvSpec;
 use rl755_run::{SettingError, TrainingConfig};
 use serde::{Deserialize, Serialize};
 
-use super::policy::Policy;
+use super::{outlook::MOST_PARTS, policy::Policy};
 
 /// The longest episode that is kept in memory.
 const LONGEST: u32 = 1_000_000;
@@ -210,7 +210,7 @@ impl TrainPolicyConfig {
         let rows = self.batch_size.saturating_add(limit as usize);
         let rows = rows.saturating_mul(policy.numbers_per_row());
         // A gradient for each part of the rows, and what optimisers keep.
-        let parameters = policy.num_parameters().saturating_mul(super::policy::MOST_PARTS + 16);
+        let parameters = policy.num_parameters().saturating_mul(MOST_PARTS + 16);
         let numbers = rows.saturating_add(parameters);
         if numbers <= MOST_NUMBERS {
             return Ok(());

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `config` | settings, and what they must be |
 //! | `mlp`, `distribution`, `policy` | what acts, and its derivatives |
+//! | `outlook` | sums over the rows of a batch, by threads, in a fixed order |
 //! | `action_map` | from the policy's numbers to the environment's actions |
 //! | `sampler` | episodes in parallel |
 //! | `baseline`, `advantages` | how much better than expected each action was |
@@ -18,6 +19,7 @@ mod config;
 mod conjugate_gradient;
 mod distribution;
 mod mlp;
+mod outlook;
 #[cfg(test)]
 mod parity;
 mod policy;

@@ -1,20 +1,17 @@
 //! A policy with its derivatives, summed over the rows of a batch.
 
-use std::ops::Range;
-
-use ndarray::{Array2, ArrayView2, Axis, Slice};
-use rayon::prelude::*;
+use ndarray::{Array2, ArrayView2, Axis};
 use rl755_env::{EnvSpec, Space};
 use rl755_run::Random;
 
-use super::{action_map::ActionMap, config::PolicyConfig, distribution::Distribution, mlp::Mlp};
+use super::{
+    action_map::ActionMap,
+    config::PolicyConfig,
+    distribution::Distribution,
+    mlp::Mlp,
+    outlook::{Outlook, STANDARD},
+};
 use crate::ControllerError;
-
-/// Rows that are worth a thread.
-const PART: usize = 256;
-
-/// Parts of a batch at most, each of which has a gradient of its own in memory.
-pub(super) const MOST_PARTS: usize = 32;
 
 /// The architecture of a policy. Its parameters are a vector: those of the perceptron, then the
 /// logarithm of the standard deviation of each continuous action.
@@ -24,17 +21,6 @@ pub(crate) struct Policy {
     distribution: Distribution,
     actions: ActionMap,
 }
-
-/// A policy's outputs for a batch of observations. The batch is cut into parts that depend on its
-/// size alone, and sums are taken in their order, so that the number of threads changes no bit.
-pub(crate) struct Outlook<'a> {
-    parameters: &'a [f64],
-    observations: ArrayView2<'a, f64>,
-    parts: Vec<Part>,
-}
-
-/// Rows, and what each layer gives for them.
-type Part = (Range<usize>, Vec<Array2<f64>>);
 
 impl Policy {
     /// For the environment of `spec`.
@@ -117,12 +103,7 @@ impl Policy {
         observations: ArrayView2<'a, f64>,
     ) -> Outlook<'a> {
         let (weights, _) = self.split(parameters);
-        let part = |rows: Range<usize>| {
-            let values = self.mlp.forward(weights, part_of(observations, &rows));
-            (rows, values)
-        };
-        let parts = in_order(parts(observations.nrows()), part);
-        Outlook { parameters, observations, parts }
+        Outlook::new(parameters, observations, |inputs| self.mlp.forward(weights, inputs))
     }
 
     /// The log-probability of each action `[row, action]`.
@@ -162,18 +143,16 @@ impl Policy {
         let (weights, log_std) = self.split(outlook.parameters);
         let (along, along_log_std) = self.split(direction);
         let scale = 1.0 / outlook.observations.nrows() as f64;
-        let mut product = outlook.sum(|(rows, values)| {
-            let inputs = part_of(outlook.observations, rows);
-            let mut tangents = self.mlp.tangents(weights, inputs, values, along);
-            for (mut tangents, outputs) in tangents.rows_mut().into_iter().zip(last(values).rows())
-            {
-                let (tangents, outputs) = (tangents.as_slice_mut(), outputs.to_slice());
-                let (tangents, outputs) = tangents.zip(outputs).expect(STANDARD);
+        let mut product = outlook.sum(|part| {
+            let inputs = part.inputs(outlook.observations);
+            let mut tangents = self.mlp.tangents(weights, inputs, &part.values, along);
+            for (mut tangents, outputs) in tangents.rows_mut().into_iter().zip(part.outputs()) {
+                let tangents = tangents.as_slice_mut().expect(STANDARD);
                 self.distribution.times_fisher(outputs, log_std, tangents);
             }
             tangents *= scale;
             let mut sum = vec![0.0; self.num_parameters()];
-            self.mlp.add_gradient(weights, inputs, values, tangents, &mut sum);
+            self.mlp.add_gradient(weights, inputs, &part.values, tangents, &mut sum);
             sum
         });
         let of_log_std = &mut product[self.mlp.num_parameters()..];
@@ -185,15 +164,9 @@ impl Policy {
     pub(crate) fn mean_divergence(&self, old: &Outlook<'_>, new: &Outlook<'_>) -> f64 {
         let (old_log_std, new_log_std) =
             (self.log_std(old.parameters), self.log_std(new.parameters));
-        let part = |((_, old), (_, new)): (&Part, &Part)| -> Vec<f64> {
-            let pairs = rows_of(last(old)).zip(rows_of(last(new)));
-            pairs
-                .map(|(old, new)| {
-                    self.distribution.divergence((old, old_log_std), (new, new_log_std))
-                })
-                .collect()
-        };
-        let divergences = in_order(old.parts.iter().zip(&new.parts).collect(), part).concat();
+        let divergences = old.per_row_with(new, |old, new| {
+            self.distribution.divergence((old, old_log_std), (new, new_log_std))
+        });
         mean(&divergences)
     }
 
@@ -210,75 +183,24 @@ impl Policy {
         row: impl Fn(usize, &[f64], &mut [f64], &mut [f64]) + Send + Sync,
     ) -> Vec<f64> {
         let (weights, _) = self.split(outlook.parameters);
-        outlook.sum(|(rows, values)| {
+        outlook.sum(|part| {
             let mut sum = vec![0.0; self.num_parameters()];
             let (of_weights, of_log_std) = sum.split_at_mut(self.mlp.num_parameters());
-            let mut cotangents = Array2::zeros(last(values).dim());
-            let outputs = rows.clone().zip(rows_of(last(values)));
+            let mut cotangents = Array2::zeros((part.rows.len(), self.distribution.outputs()));
+            let outputs = part.rows.clone().zip(part.outputs());
             for ((index, outputs), mut cotangents) in outputs.zip(cotangents.rows_mut()) {
                 let cotangents = cotangents.as_slice_mut().expect(STANDARD);
                 row(index, outputs, cotangents, of_log_std);
             }
-            let inputs = part_of(outlook.observations, rows);
-            self.mlp.add_gradient(weights, inputs, values, cotangents, of_weights);
+            let inputs = part.inputs(outlook.observations);
+            self.mlp.add_gradient(weights, inputs, &part.values, cotangents, of_weights);
             sum
         })
     }
 }
 
-impl Outlook<'_> {
-    /// A number for each row, from its index and outputs.
-    fn per_row(&self, number: impl Fn(usize, &[f64]) -> f64 + Send + Sync) -> Vec<f64> {
-        let part = |(rows, values): &Part| -> Vec<f64> {
-            let outputs = rows.clone().zip(rows_of(last(values)));
-            outputs.map(|(row, outputs)| number(row, outputs)).collect()
-        };
-        in_order(self.parts.iter().collect(), part).concat()
-    }
-
-    /// The sum of what `part` gives for each part.
-    fn sum(&self, part: impl Fn(&Part) -> Vec<f64> + Send + Sync) -> Vec<f64> {
-        let mut sums = in_order(self.parts.iter().collect(), part).into_iter();
-        let mut total = sums.next().unwrap_or_default();
-        for sum in sums {
-            total.iter_mut().zip(sum).for_each(|(total, own)| *total += own);
-        }
-        total
-    }
-}
-
-/// Why rows of matrices that were just made are slices.
-const STANDARD: &str = "matrices in standard layout";
-
-fn last(values: &[Array2<f64>]) -> &Array2<f64> {
-    values.last().expect("a perceptron has a layer")
-}
-
-fn rows_of(values: &Array2<f64>) -> impl Iterator<Item = &[f64]> {
-    values.rows().into_iter().map(|row| row.to_slice().expect(STANDARD))
-}
-
 fn row_of<'a>(actions: ArrayView2<'a, f64>, row: usize) -> &'a [f64] {
     actions.index_axis_move(Axis(0), row).to_slice().expect(STANDARD)
-}
-
-fn part_of<'a>(rows: ArrayView2<'a, f64>, part: &Range<usize>) -> ArrayView2<'a, f64> {
-    rows.slice_axis_move(Axis(0), Slice::from(part.clone()))
-}
-
-/// The parts of so many rows.
-fn parts(rows: usize) -> Vec<Range<usize>> {
-    let size = rows.div_ceil(MOST_PARTS).max(PART);
-    (0..rows).step_by(size).map(|begin| begin..(begin + size).min(rows)).collect()
-}
-
-/// What `work` gives for each part, in their order.
-fn in_order<P: Send, T: Send>(parts: Vec<P>, work: impl Fn(P) -> T + Send + Sync) -> Vec<T> {
-    match parts.len() {
-        // Minibatches are not worth waking threads for.
-        0 | 1 => parts.into_iter().map(work).collect(),
-        _ => parts.into_par_iter().map(work).collect(),
-    }
 }
 
 pub(super) fn mean(values: &[f64]) -> f64 {
@@ -349,7 +271,8 @@ mod tests {
             for row in 0..5 {
                 let one = observations.slice(ndarray::s![row..row + 1, ..]);
                 let outlook = policy.look(&parameters, one);
-                let outputs = last(&outlook.parts[0].1).row(0).to_vec();
+                let outputs = policy.mlp.forward(policy.split(&parameters).0, one).pop().unwrap();
+                let outputs = outputs.row(0).to_vec();
                 for (action, weight) in quadrature(&policy, &outputs, policy.log_std(&parameters)) {
                     let action = ArrayView2::from_shape((1, action.len()), &action).unwrap();
                     let score = policy.gradient(&outlook, action, &[1.0], 0.0);
@@ -375,7 +298,7 @@ mod tests {
             let policy = policy(space);
             let mut random = Random::new(7);
             let parameters = policy.initial(0.5, &mut random);
-            let observations = normal(&mut random, 3 * PART + 17, 2);
+            let observations = normal(&mut random, 3 * 256 + 17, 2);
             let rows = observations.nrows();
             let actions = Array2::from_elem((rows, policy.distribution.action_width()), 1.0);
             let weights: Vec<f64> = (0..rows).map(|_| random.normal()).collect();
@@ -388,15 +311,6 @@ mod tests {
                 })
             };
             assert_eq!(on(1), on(2));
-        }
-    }
-
-    #[test]
-    fn the_parts_of_a_batch_are_bounded_in_number() {
-        for rows in [0, 1, 255, 256, 257, 5000, 8192, 8193, 1_000_000] {
-            let parts = parts(rows);
-            assert!(parts.len() <= MOST_PARTS);
-            assert_eq!(parts.iter().map(ExactSizeIterator::len).sum::<usize>(), rows);
         }
     }
 }

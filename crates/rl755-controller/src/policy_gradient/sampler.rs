@@ -44,11 +44,11 @@ pub(crate) struct Sampling<'a> {
 }
 
 /// What the threads know of one another. Episodes are taken by number, in order, and the batch is the
-/// first of them that have enough steps. Those that are begun beyond are thrown away: so what is in the
-/// batch does not depend on who plays.
+/// first of them that have enough steps, or an error. Those that are begun beyond are thrown away: so
+/// what is in the batch does not depend on who plays.
 struct Board {
     next: AtomicU64,
-    /// The number of episodes that are needed, once that is known.
+    /// How many episodes are needed at most.
     needed: AtomicU64,
     finished: Mutex<BTreeMap<u64, Result<Trajectory, TrainingError>>>,
 }
@@ -98,7 +98,7 @@ pub(crate) fn sample(
 }
 
 impl Board {
-    /// Notes what became of an episode, and whether the batch is complete now.
+    /// Notes what became of an episode, and how many are needed as far as is known.
     fn enter(
         &self,
         episode: u64,
@@ -109,10 +109,8 @@ impl Board {
         let mut finished = self.finished.lock().unwrap_or_else(PoisonError::into_inner);
         finished.insert(episode, played);
         let mut steps = 0;
-        for (expected, (episode, played)) in (0..).zip(finished.iter()) {
-            if expected != *episode {
-                break;
-            }
+        // Episodes before it that are still being played can only lower the number that is needed.
+        for (episode, played) in finished.iter() {
             steps += played.as_ref().map_or(batch_size, |episode| episode.rewards.len());
             if steps >= batch_size {
                 self.needed.store(episode + 1, Ordering::Relaxed);

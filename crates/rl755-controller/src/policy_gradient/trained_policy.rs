@@ -149,21 +149,17 @@ impl TrainedPolicy {
         action: &mut [f32],
     ) -> Result<(), ControllerError> {
         let width = self.spec.observation_space.width();
+        let misfit = |size: String| ControllerError::Misfit {
+            what: "observation",
+            one: "the policy".to_owned(),
+            one_size: format!("{width} numbers"),
+            other: "what it is shown".to_owned(),
+            other_size: size,
+        };
         let values = match observation {
             ObservationRef::F32(values) if values.len() == width => values,
-            other => {
-                let size = match other {
-                    ObservationRef::F32(values) => format!("{} numbers", values.len()),
-                    ObservationRef::U8(bytes) => format!("{} bytes", bytes.len()),
-                };
-                return Err(ControllerError::Misfit {
-                    what: "observation",
-                    one: "the policy".to_owned(),
-                    one_size: format!("{width} numbers"),
-                    other: "what it is shown".to_owned(),
-                    other_size: size,
-                });
-            }
+            ObservationRef::F32(values) => return Err(misfit(format!("{} numbers", values.len()))),
+            ObservationRef::U8(bytes) => return Err(misfit(format!("{} bytes", bytes.len()))),
         };
         self.observation.clear();
         self.observation.extend(values.iter().map(|value| f64::from(*value)));

@@ -4,6 +4,8 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod evaluation;
+mod policy_training;
 mod reach;
 mod rollouts;
+mod run_files;
 mod training;

@@ -1,13 +1,18 @@
 //! Evolution in a run directory.
 
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{fs, path::Path};
 
 use rl755_controller::{
     ControllerRun, Covariance, Resources, TrainControllerConfig, train_controller,
 };
-use rl755_run::{Interrupt, Outcome, Progress, TrainingConfig};
+use rl755_run::{Outcome, TrainingConfig};
 
-use crate::reach::{ID, Reach, Surroundings, world_model};
+use crate::{
+    reach::{ID, Reach, Surroundings, world_model},
+    run_files::{RaiseAfter, contents},
+};
+
+const FILES: &[&str] = &["metrics.jsonl", "learning_curve.png"];
 
 fn config(generations: u64) -> TrainControllerConfig {
     TrainControllerConfig {
@@ -38,22 +43,6 @@ fn train(
     train_controller(config, &models, path, true, &surroundings.context(resources)).unwrap()
 }
 
-/// The bytes of every checkpoint's files, and the metrics.
-fn contents(run: &Path) -> BTreeMap<String, Vec<u8>> {
-    let mut files = BTreeMap::new();
-    for checkpoint in fs::read_dir(run.join("checkpoints")).unwrap() {
-        for file in fs::read_dir(checkpoint.unwrap().path()).unwrap() {
-            let path = file.unwrap().path();
-            let name = path.strip_prefix(run).unwrap().display().to_string();
-            files.insert(name, fs::read(path).unwrap());
-        }
-    }
-    for name in ["metrics.jsonl", "learning_curve.png"] {
-        files.insert(name.to_owned(), fs::read(run.join(name)).unwrap());
-    }
-    files
-}
-
 #[test]
 fn the_target_is_reached() {
     let directory = tempfile::tempdir().unwrap();
@@ -69,20 +58,6 @@ fn the_target_is_reached() {
     assert_eq!(run.parameters.len(), 6);
 }
 
-/// Raises a flag when so many episodes of a generation were played.
-struct RaiseAfter(Interrupt, std::sync::atomic::AtomicUsize);
-
-impl Progress for RaiseAfter {
-    fn set(&self, _: u64, _: u64) {}
-
-    fn note(&self, text: &str) {
-        use std::sync::atomic::Ordering;
-        if text.ends_with("episodes") && self.1.fetch_sub(1, Ordering::Relaxed) == 1 {
-            self.0.raise();
-        }
-    }
-}
-
 #[test]
 fn interrupted_trainings_end_with_the_same_bits_whatever_the_resources() {
     for covariance in [Covariance::Full, Covariance::Diagonal] {
@@ -95,14 +70,18 @@ fn interrupted_trainings_end_with_the_same_bits_whatever_the_resources() {
             let parts = tempfile::tempdir().unwrap();
             let surroundings = Surroundings::new();
             let resources = Resources { batch: 9, threads: 2, groups: 0 };
-            let progress = RaiseAfter(surroundings.interrupt.clone(), episodes.into());
+            let progress = RaiseAfter::new(&surroundings.interrupt, "episodes", episodes);
             let mut context = surroundings.context(resources);
             context.progress = &progress;
             let models = world_model("a");
             let outcome = train_controller(&config, &models, parts.path(), true, &context).unwrap();
             assert!(matches!(outcome, Outcome::Interrupted { .. }), "after {episodes} episodes");
             train(&config, parts.path(), &Surroundings::new(), resources);
-            assert_eq!(contents(parts.path()), contents(whole.path()), "after {episodes} episodes");
+            assert_eq!(
+                contents(parts.path(), FILES),
+                contents(whole.path(), FILES),
+                "after {episodes} episodes"
+            );
         }
     }
 }
