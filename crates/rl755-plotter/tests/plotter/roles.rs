@@ -71,7 +71,10 @@ pub(crate) fn wait_ready(events: &Receiver<Event>) -> (String, u32) {
 /// Starts a process with that role, from which one reads and to which one writes.
 pub(crate) fn started(role: &str) -> Child {
     let command = command(role);
-    Command::new(command.program)
+    // What a shell starts in the background ignores interrupts, and so do the processes of its tests.
+    Command::new("env")
+        .arg("--default-signal")
+        .arg(command.program)
         .args(command.arguments)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
