@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rl755_env::Space;
 use rl755_nn::{OptimizerConfig, Precision};
-use rl755_run::{Checkpoints, ModelIdentity, RunDir, RunError, TrainedRun, TrainingConfig};
+use rl755_run::{ModelIdentity, RunError, TrainedRun, TrainingConfig};
 use serde::{Deserialize, Serialize};
 
 use crate::{EncoderError, TrainEncoderConfig};
@@ -91,22 +91,7 @@ pub fn encoder_identity(
 /// # Errors
 /// When there is no run of an encoder, it cannot be read, or none of its checkpoints is that one.
 pub fn encoder_checkpoint(model_dir: &Path, identity: &ModelIdentity) -> Result<u64, EncoderError> {
-    RunDir::peek(model_dir, STAGE)?;
-    let checkpoints = Checkpoints::new(&model_dir.join("checkpoints"));
-    let latest = checkpoints.latest().map_err(RunError::io(model_dir))?;
-    let mut failure = None;
-    for number in (1..=latest.map_or(0, |(number, _)| number)).rev() {
-        if checkpoints.path(number).is_dir() {
-            match encoder_identity(model_dir, Some(number)) {
-                Ok(found) if found == *identity => return Ok(number),
-                Ok(_) => {}
-                // An older one may still be the one.
-                Err(error) => failure = failure.or(Some(error)),
-            }
-        }
-    }
-    if let Some(error) = failure {
-        return Err(error.into());
-    }
-    Err(EncoderError::OtherEncoder { path: model_dir.to_owned(), identity: identity.clone() })
+    let other =
+        || EncoderError::OtherEncoder { path: model_dir.to_owned(), identity: identity.clone() };
+    TrainedRun::find(model_dir, STAGE, identity)?.ok_or_else(other)
 }

@@ -125,6 +125,33 @@ impl TrainedRun {
         }
     }
 
+    /// The number of the newest checkpoint in the run directory `path` of the stage called `stage` that
+    /// is the model `identity`, if one is.
+    ///
+    /// # Errors
+    /// When there is no such run, or none is that model and one of them cannot be read.
+    pub fn find(
+        path: &Path,
+        stage: &str,
+        identity: &ModelIdentity,
+    ) -> Result<Option<u64>, RunError> {
+        RunDir::peek(path, stage)?;
+        let checkpoints = Checkpoints::new(&path.join("checkpoints"));
+        let latest = checkpoints.latest().map_err(RunError::io(path))?;
+        let mut failure = None;
+        for number in (1..=latest.map_or(0, |(number, _)| number)).rev() {
+            if checkpoints.path(number).is_dir() {
+                match Self::open(path, stage, Some(number)).and_then(|run| run.identity()) {
+                    Ok(found) if found == *identity => return Ok(Some(number)),
+                    Ok(_) => {}
+                    // An older one may still be the one.
+                    Err(error) => failure = failure.or(Some(error)),
+                }
+            }
+        }
+        failure.map_or(Ok(None), Err)
+    }
+
     /// The run directory.
     pub fn path(&self) -> &Path {
         &self.path

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod bad_input;
+mod checkpoints;
 mod collect_together;
 mod disk_full;
 #[cfg(unix)]

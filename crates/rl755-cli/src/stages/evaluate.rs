@@ -6,7 +6,7 @@ use anyhow::{Context, bail};
 use rl755_controller::{
     ControllerError, ControllerRun, EvaluateConfig, Evaluation, Player, PolicyPlayer, TrainedPolicy,
 };
-use rl755_run::Outcome;
+use rl755_run::{Choice, Outcome, TrainedRun};
 
 use super::train_controller::stage_context;
 use crate::{
@@ -102,10 +102,16 @@ impl Evaluate {
                 let sequence = self.sequence.as_ref().or(run.sequence.as_ref());
                 let device = self.device.open()?;
                 let sequence = sequence.map(PathBuf::as_path);
-                let models = load_world_model(plugins, encoder, sequence, None, &device).context(
-                    "cannot load what the controller was trained with (--encoder and --sequence \
-                     say where it is if it was moved)",
-                )?;
+                let moved = "cannot load what the controller was trained with (--encoder and \
+                             --sequence say where it is if it was moved)";
+                // The checkpoint it was trained with, which need not be the one others take.
+                let checkpoint = match (sequence, &run.models.sequence) {
+                    (Some(path), Some(model)) => TrainedRun::find(path, "train-sequence", model),
+                    _ => TrainedRun::find(encoder, "train-encoder", &run.models.encoder),
+                };
+                let choice = checkpoint.context(moved)?.map(Choice::Number);
+                let models = load_world_model(plugins, encoder, sequence, choice, &device);
+                let models = models.context(moved)?;
                 let player = Player::new(&run, &models, &context)?;
                 let evaluation =
                     begin(&player.subject(), &run.training.environment, player.inputs())?;
