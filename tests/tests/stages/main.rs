@@ -12,6 +12,7 @@ mod killed;
 mod lab;
 #[cfg(feature = "tch")]
 mod libtorch;
+mod mujoco;
 mod named_datasets;
 mod original_files;
 mod quarantine;
