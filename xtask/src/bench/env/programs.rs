@@ -107,6 +107,8 @@ impl Programs {
         };
         let mut command = held_to(cores, interpreter);
         python::for_numbers(&mut command).arg(&self.peers).args([mode, peer, id]);
+        // MuJoCo's Python package writes its warnings to a file in the working directory.
+        command.current_dir(workspace::target_dir());
         command
     }
 }
