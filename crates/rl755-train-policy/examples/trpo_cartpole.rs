@@ -15,10 +15,9 @@ fn main() -> ExitCode {
         ("iterations", "40"),
         ("batch-size", "4000"),
         ("discount", "0.99"),
-        ("max-kl", "0.01"),
-        // rllab's 1e-5 gets stuck: steps leave the trust region in directions the batch says nothing
-        // of, and the line search finds none that is short enough.
-        ("damping", "0.1"),
+        // --max-kl is 0.01, as rllab's, and --damping 0.1. Its 1e-5 gets stuck: steps leave the trust
+        // region in directions the batch says nothing of, and the line search finds none that is short
+        // enough.
         ("model-dir", "runs/trpo_cartpole"),
     ])
 }

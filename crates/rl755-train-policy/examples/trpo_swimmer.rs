@@ -17,8 +17,6 @@ fn main() -> ExitCode {
         ("iterations", "60"),
         ("batch-size", "5000"),
         ("discount", "0.999"),
-        ("max-kl", "0.01"),
-        ("damping", "0.1"),
         ("model-dir", "runs/trpo_swimmer"),
     ])
 }
