@@ -51,7 +51,15 @@ impl ControllerRun {
     /// # Errors
     /// When there is none, or a file of it is damaged.
     pub fn open(path: &Path) -> Result<Self, ControllerError> {
-        let run = TrainedRun::open(path, STAGE, None)?;
+        Self::of_checkpoint(&TrainedRun::open(path, STAGE, None)?)
+    }
+
+    /// Reads a checkpoint of a training, finished or not.
+    ///
+    /// # Errors
+    /// When it is none of a controller, or a file of it is damaged.
+    pub fn of_checkpoint(run: &TrainedRun) -> Result<Self, ControllerError> {
+        let path = run.path();
         let RunConfig { training, models, .. } = run.config()?;
         let mut inputs = run.manifest().inputs.iter().map(|input| input.path.clone());
         let encoder = inputs.next().ok_or_else(|| RunError::Damaged {

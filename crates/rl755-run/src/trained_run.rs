@@ -8,7 +8,7 @@ use std::{
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::{
-    Checkpoints, Digest, Manifest, RunDir, RunError, digest_bytes, digest_file,
+    Checkpoints, Digest, Manifest, RunDir, RunError, TrainingError, digest_bytes, digest_file,
     run_dir::{BEST, CHECKPOINT},
     training::read_state,
 };
@@ -150,6 +150,32 @@ impl TrainedRun {
             }
         }
         failure.map_or(Ok(None), Err)
+    }
+
+    /// Finds the newest checkpoint in the run directory `path` of the stage called `stage`, finished
+    /// or not, the one that an interruption left included; none where nothing is saved yet.
+    ///
+    /// # Errors
+    /// When there is no such run, or the checkpoint is damaged.
+    pub fn newest(path: &Path, stage: &str) -> Result<Option<Self>, RunError> {
+        let manifest = RunDir::peek(path, stage)?;
+        let checkpoints = Checkpoints::new(&path.join("checkpoints"));
+        let latest = checkpoints.latest().map_err(RunError::io(path))?;
+        let Some((number, checkpoint)) = latest else { return Ok(None) };
+        Checkpoints::check(&checkpoint, false)?;
+        Ok(Some(Self { path: path.to_owned(), manifest, number: Some(number), checkpoint }))
+    }
+
+    /// How many steps of training there were before the checkpoint.
+    ///
+    /// # Errors
+    /// When the checkpoint does not say.
+    pub fn steps(&self) -> Result<u64, RunError> {
+        let damaged = |error: TrainingError| RunError::Damaged {
+            path: self.checkpoint.clone(),
+            reason: error.to_string(),
+        };
+        Ok(read_state(&self.checkpoint).map_err(damaged)?.step)
     }
 
     /// The run directory.

@@ -7,6 +7,7 @@ use rl755_run::{SettingError, TrainingConfig};
 use serde::{Deserialize, Serialize};
 
 use super::{outlook::MOST_PARTS, policy::Policy};
+use crate::ControllerError;
 
 /// The longest episode that is kept in memory.
 const LONGEST: u32 = 1_000_000;
@@ -224,6 +225,14 @@ impl TrainPolicyConfig {
 }
 
 impl PolicyConfig {
+    /// How many parameters such a policy has in an environment of `spec`.
+    ///
+    /// # Errors
+    /// When a setting is out of its range, or a policy cannot act there.
+    pub fn num_parameters(&self, spec: &EnvSpec) -> Result<usize, ControllerError> {
+        Ok(Policy::new(spec, self)?.num_parameters())
+    }
+
     pub(super) fn check(&self) -> Result<(), SettingError> {
         if self.hidden.len() > 8 {
             let layers = format!("{} layers", self.hidden.len());

@@ -32,6 +32,7 @@ pub(crate) struct RunConfig {
 /// A policy with its parameters, ready to act.
 #[derive(Clone, Debug)]
 pub struct TrainedPolicy {
+    config: PolicyConfig,
     policy: Policy,
     parameters: Vec<f64>,
     spec: EnvSpec,
@@ -59,6 +60,7 @@ impl TrainedPolicy {
         let policy = Policy::new(spec, &config)?;
         let mut trained = Self {
             action: vec![0.0; policy.distribution().action_width()],
+            config,
             policy,
             parameters: Vec::new(),
             spec: spec.clone(),
@@ -74,7 +76,14 @@ impl TrainedPolicy {
     /// # Errors
     /// When there is none, or a file of it is damaged.
     pub fn open(path: &Path) -> Result<(Self, Input), ControllerError> {
-        let run = TrainedRun::open(path, STAGE, None)?;
+        Self::of_checkpoint(&TrainedRun::open(path, STAGE, None)?)
+    }
+
+    /// Reads a checkpoint of a training, finished or not, as [`open`](Self::open) does.
+    ///
+    /// # Errors
+    /// When it is none of a policy, or a file of it is damaged.
+    pub fn of_checkpoint(run: &TrainedRun) -> Result<(Self, Input), ControllerError> {
         let RunConfig { training, environment } = run.config()?;
         let file = run.checkpoint().join(POLICY);
         let mut tensors = read_tensors(&file).map_err(ControllerError::io(&file))?;
@@ -85,13 +94,23 @@ impl TrainedPolicy {
         let recipe = serde_json::to_value(&training.policy).map_err(|e| damaged(e.to_string()))?;
         let trained = Self::new(&environment, &recipe, &parameters)?;
         let digest = digest_file(&file).map_err(ControllerError::io(&file))?;
-        let path = absolute(path).map_err(ControllerError::io(path))?;
+        let path = absolute(run.path()).map_err(ControllerError::io(run.path()))?;
         Ok((trained, Input { path, digest }))
     }
 
     /// The environment that it acts in.
     pub fn spec(&self) -> &EnvSpec {
         &self.spec
+    }
+
+    /// Its architecture.
+    pub fn config(&self) -> &PolicyConfig {
+        &self.config
+    }
+
+    /// Its parameters.
+    pub fn parameters(&self) -> &[f64] {
+        &self.parameters
     }
 
     /// Goes on with other parameters.

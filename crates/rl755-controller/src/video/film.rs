@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use rl755_env::{EnvSpec, ObservationRef, RgbFrame, Space};
+use rl755_env::{EnvSpec, ObservationRef, RgbFrame};
 
 use super::Video;
 use crate::ControllerError;
@@ -48,7 +48,8 @@ impl Film {
         observation: ObservationRef<'_>,
     ) -> Result<(), ControllerError> {
         let scale = if picture.is_some() { 1 } else { OBSERVATION_SCALE };
-        let frame = picture.or_else(|| frame_of(&self.spec.observation_space, observation));
+        let frame = picture
+            .or_else(|| RgbFrame::of_observation(&self.spec.observation_space, observation));
         let Some(RgbFrame { height, width, pixels }) = frame else {
             let (env, space) = (self.spec.id.clone(), self.spec.observation_space.to_string());
             return Err(ControllerError::NoFrames { env, space });
@@ -68,16 +69,4 @@ impl Film {
         }
         self.video.map_or(Ok(()), |video| video.write(path))
     }
-}
-
-/// An observation as a picture, where it is a frame of one or three channels.
-fn frame_of(space: &Space, observation: ObservationRef<'_>) -> Option<RgbFrame> {
-    let Space::Image { height, width, channels } = *space else { return None };
-    let ObservationRef::U8(bytes) = observation else { return None };
-    let pixels = match channels {
-        1 => bytes.iter().flat_map(|&grey| [grey; 3]).collect(),
-        3 => bytes.to_vec(),
-        _ => return None,
-    };
-    Some(RgbFrame { height, width, pixels })
 }
