@@ -14,9 +14,11 @@
 //! }
 //! ```
 
+mod actors;
 mod dataset_flags;
 mod device;
 mod flag_values;
+mod plot_flags;
 mod plugins;
 mod program;
 mod progress_bar;

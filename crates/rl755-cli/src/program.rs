@@ -6,10 +6,10 @@ use clap::{CommandFactory, FromArgMatches};
 
 use crate::{
     Plugins,
-    stage::{CommonFlags, arguments, run_stage},
+    stage::{CommonFlags, arguments, is_plot_worker, plot_worker, run_stage},
     stages::{
-        Collect, Encode, Evaluate, Pack, TrainController, TrainEncoder, TrainPolicy, TrainSequence,
-        Verify,
+        Collect, Encode, Evaluate, Pack, Plot, TrainController, TrainEncoder, TrainPolicy,
+        TrainSequence, Verify,
     },
 };
 
@@ -34,12 +34,16 @@ enum Command {
     TrainController(TrainController),
     TrainPolicy(TrainPolicy),
     Evaluate(Evaluate),
+    Plot(Plot),
 }
 
 /// Runs the stage that the command line names, with what rl755 brings and what `add` adds.
 pub fn run(add: impl FnOnce(&mut Plugins)) -> ExitCode {
     let mut plugins = Plugins::with_builtin();
     add(&mut plugins);
+    if is_plot_worker() {
+        return plot_worker(&plugins);
+    }
     let command = Program::command().mut_subcommands(|stage| stage.allow_negative_numbers(true));
     let Program { command, common } =
         match Program::from_arg_matches(&command.get_matches_from(arguments())) {
@@ -56,5 +60,6 @@ pub fn run(add: impl FnOnce(&mut Plugins)) -> ExitCode {
         Command::TrainController(stage) => run_stage(stage, &common, &plugins),
         Command::TrainPolicy(stage) => run_stage(stage, &common, &plugins),
         Command::Evaluate(stage) => run_stage(stage, &common, &plugins),
+        Command::Plot(stage) => run_stage(stage, &common, &plugins),
     }
 }

@@ -5,13 +5,15 @@ use std::{
     io::{self, Write},
     path::Path,
     process::ExitCode,
+    sync::Arc,
 };
 
 use anyhow::Context;
 use clap::{CommandFactory, FromArgMatches};
+use rl755_plotter::{WORKER_ARGUMENT, worker_main};
 use rl755_run::{Interrupt, Outcome, Progress, RunDir, Silent, duration, metric};
 
-use crate::{Plugins, progress_bar::Bar};
+use crate::{Plugins, actors::Actors, progress_bar::Bar};
 
 /// What a training says when it was interrupted.
 pub(crate) const WITH_RESUME: &str =
@@ -40,7 +42,7 @@ pub trait Stage: clap::Args {
 /// What a running stage has beside its flags.
 pub struct Desk {
     /// Where it reports.
-    pub progress: Box<dyn Progress>,
+    pub progress: Arc<dyn Progress>,
     /// Whether it shall stop.
     pub interrupt: Interrupt,
 }
@@ -114,6 +116,9 @@ pub fn stage<S: Stage>() -> ExitCode {
 /// # Panics
 /// When the stage has no such flag.
 pub fn stage_with_defaults<S: Stage>(defaults: &[(&'static str, &'static str)]) -> ExitCode {
+    if is_plot_worker() {
+        return plot_worker(&Plugins::with_builtin());
+    }
     let command = Single::<S>::command().name(S::NAME).allow_negative_numbers(true);
     let command = defaults.iter().fold(command, |command, (flag, value)| {
         command.mut_arg(flag.replace('-', "_"), |arg| arg.default_value(*value).required(false))
@@ -123,6 +128,16 @@ pub fn stage_with_defaults<S: Stage>(defaults: &[(&'static str, &'static str)]) 
         Ok(Single { stage, common }) => run_stage(stage, &common, &Plugins::with_builtin()),
         Err(error) => error.exit(),
     }
+}
+
+/// Whether this process is the worker of the plotter of another one, which is the same program.
+pub(crate) fn is_plot_worker() -> bool {
+    std::env::args_os().nth(1).is_some_and(|first| first == WORKER_ARGUMENT)
+}
+
+/// The worker: plays what `plugins` know.
+pub(crate) fn plot_worker(plugins: &Plugins) -> ExitCode {
+    worker_main(&plugins.environments, &Actors::new(plugins))
 }
 
 /// Runs a stage and turns its end into an exit code: 0 done, 1 failed, 130 interrupted.
@@ -158,8 +173,8 @@ fn prepare(common: &CommonFlags, unit: &str) -> anyhow::Result<Desk> {
         .num_threads(common.threads.into())
         .build_global()
         .context("cannot start the threads")?;
-    let progress: Box<dyn Progress> =
-        if common.quiet { Box::new(Silent) } else { Box::new(Bar::new(unit)) };
+    let progress: Arc<dyn Progress> =
+        if common.quiet { Arc::new(Silent) } else { Arc::new(Bar::new(unit)) };
     let interrupt = Interrupt::on_signals().context("cannot watch for Ctrl-C")?;
     Ok(Desk { progress, interrupt })
 }

@@ -2,6 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+#[cfg(target_os = "linux")]
+#[path = "../../../crates/rl755-plotter/tests/plotter/browser.rs"]
+mod browser;
+
 use std::{path::Path, process::Command};
 
 /// Runs a stage in `directory`.
@@ -57,4 +61,44 @@ fn an_environment_and_models_of_ones_own_go_through_all_stages() {
         (mean(&lab.path().join("evaluation")), mean(&lab.path().join("baseline")));
     // Perfect play scores about 17.
     assert!(controller > 2.0 * random, "controller {controller}, random {random}");
+    #[cfg(target_os = "linux")]
+    check_plot(lab.path());
+}
+
+/// A training that is watched plays the crate's own types, too.
+#[cfg(target_os = "linux")]
+fn check_plot(directory: &Path) {
+    use std::{
+        io::{BufRead, BufReader},
+        process::Stdio,
+    };
+
+    let mut command = Command::new(env!("CARGO_BIN_EXE_rl755-downstream"));
+    command.current_dir(directory).stderr(Stdio::piped()).args([
+        "train-controller",
+        "--controller=sums",
+        "--encoder=encoder",
+        "--sequence=sequence",
+        "--environment=Dot-v0",
+        "--model-dir=watched",
+        "--generations=1000000",
+        "--plot",
+        "--plot-speed=100",
+    ]);
+    let mut child = command.spawn().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    let url = loop {
+        let line = lines.next().expect("the training ended").unwrap();
+        if let Some(url) = line.strip_prefix("the plot is at ") {
+            break url.to_owned();
+        }
+    };
+    std::thread::spawn(move || lines.for_each(drop));
+    let mut browser = browser::Browser::open(&url);
+    let shown = browser.find("shown");
+    assert_eq!(shown["views"], serde_json::json!(["observation", "reconstruction", "dream"]));
+    let status = browser.wait_for_status(|status| !status["snapshot"].is_null());
+    assert!(status["trouble"].is_null(), "{status}");
+    child.kill().unwrap();
+    child.wait().unwrap();
 }

@@ -4,14 +4,17 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use rl755_controller::{
-    Covariance, Resources, StageContext, TrainControllerConfig, train_controller,
+    Covariance, Resources, StageContext, TrainControllerConfig, WorldModel, train_controller,
 };
+use rl755_plotter::Subject;
 use rl755_run::{Choice, NoSpectator, Outcome, TrainingConfig};
 
 use crate::{
     Desk, Plugins, Stage,
+    actors::{ControllerRecipe, Recipe},
     device::DeviceFlags,
     flag_values::{at_least_1, checkpoint, count, object, positive, steps, whole},
+    plot_flags::PlotFlags,
     stage::WITH_RESUME,
     world_model::load_world_model,
 };
@@ -87,6 +90,8 @@ pub struct TrainController {
     resume: bool,
     #[command(flatten)]
     device: DeviceFlags,
+    #[command(flatten)]
+    plot: PlotFlags,
 }
 
 impl Stage for TrainController {
@@ -118,12 +123,38 @@ impl Stage for TrainController {
             seed: self.seed,
             ..TrainControllerConfig::default()
         };
-        let context = stage_context(plugins, desk, self.batch_size);
         let model_dir = self.model_dir.as_path();
+        let watcher = self
+            .plot
+            .start(desk, model_dir, config.horizon, || subject(plugins, &config, &models))?;
+        let context = StageContext {
+            spectator: watcher.spectator(),
+            ..stage_context(plugins, desk, self.batch_size)
+        };
         let outcome = train_controller(&config, &models, model_dir, self.resume, &context)
             .with_context(|| format!("training a controller in {}", model_dir.display()))?;
         desk.print_trained::<Self>(model_dir, outcome)
     }
+}
+
+/// What a plotter plays of the training of `config`.
+fn subject(
+    plugins: &Plugins,
+    config: &TrainControllerConfig,
+    models: &WorldModel,
+) -> anyhow::Result<Subject> {
+    let TrainControllerConfig { controller: name, controller_config, environment, .. } = config;
+    let env = plugins.environments.make(environment)?;
+    let inputs = models.controller_inputs(env.spec())?;
+    let controller = plugins.controllers.make(name, &inputs, controller_config)?;
+    let recipe = Recipe::Controller(ControllerRecipe {
+        controller: name.clone(),
+        config: controller_config.clone(),
+        encoder: models.encoder.input.path.clone(),
+        sequence: models.sequence.as_ref().map(|sequence| sequence.input.path.clone()),
+        models: models.identity(),
+    });
+    Ok(recipe.subject(environment, controller.num_parameters())?)
 }
 
 /// What the controller stages work with.

@@ -12,7 +12,9 @@ use rl755_run::{Outcome, TrainingConfig};
 use super::train_controller::stage_context;
 use crate::{
     Desk, Plugins, Stage,
+    actors::Recipe,
     flag_values::{at_least_1, count, not_negative, positive, steps, threads, whole},
+    plot_flags::PlotFlags,
     stage::WITH_RESUME,
 };
 
@@ -97,6 +99,8 @@ pub struct TrainPolicy {
     /// Go on with the run in --model-dir, if there is one
     #[arg(long)]
     resume: bool,
+    #[command(flatten)]
+    plot: PlotFlags,
 }
 
 impl Stage for TrainPolicy {
@@ -121,11 +125,20 @@ impl Stage for TrainPolicy {
             },
             seed: self.seed,
         };
+        let model_dir = self.model_dir.as_path();
+        let watcher = self.plot.start(desk, model_dir, config.horizon, || {
+            let env = plugins.environments.make(&config.environment)?;
+            let parameters = config.policy.num_parameters(env.spec())?;
+            let recipe = Recipe::Policy(config.policy.clone());
+            Ok(recipe.subject(&config.environment, parameters)?)
+        })?;
         let context = stage_context(plugins, desk, 1);
         let threads = self.parallelism.unwrap_or(context.resources.threads);
-        let context =
-            StageContext { resources: Resources { threads, ..context.resources }, ..context };
-        let model_dir = self.model_dir.as_path();
+        let context = StageContext {
+            resources: Resources { threads, ..context.resources },
+            spectator: watcher.spectator(),
+            ..context
+        };
         let outcome = train_policy(&config, model_dir, self.resume, &context)
             .with_context(|| format!("training a policy in {}", model_dir.display()))?;
         desk.print_trained::<Self>(model_dir, outcome)

@@ -48,8 +48,8 @@ impl Film {
         observation: ObservationRef<'_>,
     ) -> Result<(), ControllerError> {
         let scale = if picture.is_some() { 1 } else { OBSERVATION_SCALE };
-        let frame = picture
-            .or_else(|| RgbFrame::of_observation(&self.spec.observation_space, observation));
+        let frame =
+            picture.or_else(|| RgbFrame::of_observation(&self.spec.observation_space, observation));
         let Some(RgbFrame { height, width, pixels }) = frame else {
             let (env, space) = (self.spec.id.clone(), self.spec.observation_space.to_string());
             return Err(ControllerError::NoFrames { env, space });

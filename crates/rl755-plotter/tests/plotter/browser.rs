@@ -3,11 +3,13 @@
 use std::{
     io::{Read, Write},
     net::TcpStream,
+    time::Duration,
 };
 
 use serde_json::Value;
 
-use crate::roles::LIMIT;
+/// Nothing takes longer.
+const LIMIT: Duration = Duration::from_secs(60);
 
 pub(crate) struct Browser(TcpStream);
 

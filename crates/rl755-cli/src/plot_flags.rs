@@ -1,0 +1,102 @@
+//! `--plot`: a training that is watched.
+
+use std::{net::IpAddr, path::Path, sync::Arc};
+
+use rl755_plotter::{Plotter, PlotterConfig, Subject, ViewConfig};
+use rl755_run::{NoSpectator, Spectator};
+
+use crate::Desk;
+
+// Flags of trainings of something that acts. (A doc comment would replace the stage's help text.)
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct PlotFlags {
+    /// Show the newest policy while it is trained, on a page for browsers whose address is printed.
+    /// The results do not depend on it
+    #[arg(long)]
+    plot: bool,
+    /// The page's port [default: 6755 or the next free one]
+    #[arg(long, value_name = "PORT", value_parser = port, requires = "plot")]
+    plot_port: Option<u16>,
+    /// The address that the page is served at [default: 127.0.0.1, which other machines do not reach;
+    /// beyond that, browsers need a token, which is part of the address that is printed]
+    #[arg(long, value_name = "IP", requires = "plot")]
+    plot_address: Option<IpAddr>,
+    /// The token that browsers need [default: none on 127.0.0.1, else a random one]
+    #[arg(long, value_name = "TEXT", value_parser = token, requires = "plot")]
+    plot_token: Option<String>,
+    /// How many times as fast as real time episodes are played, from 0.1 to 100 [default: 5]
+    #[arg(long, value_name = "F", value_parser = speed, requires = "plot")]
+    plot_speed: Option<f64>,
+}
+
+/// Who watches a training.
+pub(crate) enum Watcher {
+    Nobody(NoSpectator),
+    People(Plotter),
+}
+
+impl Watcher {
+    pub(crate) fn spectator(&self) -> &dyn Spectator {
+        match self {
+            Self::Nobody(nobody) => nobody,
+            Self::People(plotter) => plotter,
+        }
+    }
+}
+
+impl PlotFlags {
+    /// Starts the plotter, if there is to be one, of the run in `model_dir`: it plays what `subject`
+    /// gives, for `max_steps` at most.
+    ///
+    /// # Errors
+    /// What `subject` returns.
+    pub(crate) fn start(
+        self,
+        desk: &Desk,
+        model_dir: &Path,
+        max_steps: Option<u32>,
+        subject: impl FnOnce() -> anyhow::Result<Subject>,
+    ) -> anyhow::Result<Watcher> {
+        if !self.plot {
+            return Ok(Watcher::Nobody(NoSpectator));
+        }
+        let Self { plot_port, plot_address, plot_token, plot_speed, .. } = self;
+        let default = ViewConfig::default();
+        let progress = Arc::clone(&desk.progress);
+        let config = PlotterConfig {
+            run_dir: Some(model_dir.to_owned()),
+            view: ViewConfig {
+                port: plot_port.unwrap_or(default.port),
+                address: plot_address.unwrap_or(default.address),
+                token: plot_token,
+                speed_up: plot_speed.unwrap_or(default.speed_up),
+                max_episode_steps: max_steps,
+                ..default
+            },
+            on_event: Arc::new(move |event| progress.line(&event.to_string())),
+            ..PlotterConfig::default()
+        };
+        Ok(Watcher::People(Plotter::start(config, subject()?)))
+    }
+}
+
+/// A port that can be served.
+pub(crate) fn port(text: &str) -> Result<u16, String> {
+    let found = text.parse().ok().filter(|port| *port >= 1);
+    found.ok_or_else(|| "it must be a whole number from 1 to 65535".to_owned())
+}
+
+/// A speed that the plotter can play at.
+pub(crate) fn speed(text: &str) -> Result<f64, String> {
+    let found = text.parse().ok().filter(|speed| (0.1..=100.0).contains(speed));
+    found.ok_or_else(|| "it must be a number from 0.1 to 100".to_owned())
+}
+
+/// A token that an address can have in it as it is.
+pub(crate) fn token(text: &str) -> Result<String, String> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-._~".contains(c);
+    if !(8..=128).contains(&text.len()) || !text.chars().all(plain) {
+        return Err("it must be 8 to 128 letters, digits, or any of - . _ ~".to_owned());
+    }
+    Ok(text.to_owned())
+}
