@@ -43,8 +43,19 @@ impl Id {
     pub(crate) fn config<C: DeserializeOwned>(&self) -> Result<C, EnvError> {
         C::deserialize(Value::Object(self.options.clone())).map_err(|error| EnvError::Options {
             env: self.name.clone(),
-            reason: error.to_string(),
+            reason: match self.first_refused::<C>() {
+                Some((key, value)) => format!("`{}`: {error}", text(key, value)),
+                None => error.to_string(),
+            },
         })
+    }
+
+    /// The option that a config does not take even alone.
+    fn first_refused<C: DeserializeOwned>(&self) -> Option<(&String, &Value)> {
+        let alone = |(key, value): (&String, &Value)| {
+            Value::Object(Map::from_iter([(key.clone(), value.clone())]))
+        };
+        self.options.iter().find(|&option| C::deserialize(alone(option)).is_err())
     }
 
     /// `env` under this id, options included, so that it can be made again by its spec's id.
@@ -52,13 +63,18 @@ impl Id {
         if self.options.is_empty() {
             return env;
         }
-        let options = self.options.iter().map(|(key, value)| match value {
-            Value::String(word) => format!("{key}={word}"),
-            value => format!("{key}={value}"),
-        });
+        let options = self.options.iter().map(|(key, value)| text(key, value));
         let id = format!("{}:{}", self.name, options.collect::<Vec<_>>().join(","));
         let spec = EnvSpec { id, ..env.spec().clone() };
         Box::new(Named { env, spec })
+    }
+}
+
+/// An option as it is written.
+fn text(key: &str, value: &Value) -> String {
+    match value {
+        Value::String(word) => format!("{key}={word}"),
+        value => format!("{key}={value}"),
     }
 }
 
@@ -140,8 +156,15 @@ mod tests {
             Err(error) => error.to_string(),
             Ok(config) => panic!("{config:?}"),
         };
-        assert!(error("A-v1:fats=true").contains("unknown field `fats`, expected one of `fast`"));
-        assert!(error("A-v1:fast=2").contains("invalid type: integer `2`, expected a boolean"));
+        assert!(
+            error("A-v1:fats=true")
+                .contains("`fats=true`: unknown field `fats`, expected one of `fast`")
+        );
+        let wrong = error("A-v1:share=1,fast=2");
+        assert!(
+            wrong.contains("`fast=2`: invalid type: integer `2`, expected a boolean"),
+            "{wrong}"
+        );
         assert_eq!(error("A-v1:fast"), "A-v1: `fast` is no option; one is NAME=VALUE");
         assert_eq!(error("A-v1:fast=true,fast=false"), "A-v1: the option `fast` is given twice");
     }
