@@ -10,6 +10,7 @@ import argparse
 import os
 import subprocess
 import sys
+import tempfile
 
 # NumPy's BLAS must add in order, without fused multiplications: which kernels do depends on the
 # processor. It matters for the norms in Reacher and Pusher.
@@ -71,6 +72,10 @@ def main():
     parser.add_argument("--steps", type=int, default=1000)
     parser.add_argument("--pictures", action="store_true")
     arguments = parser.parse_args()
+    arguments.program = os.path.abspath(arguments.program)
+    # Where MuJoCo's MUJOCO_LOG.TXT may lie.
+    scratch = tempfile.TemporaryDirectory()
+    os.chdir(scratch.name)
     print(f"Gymnasium {gymnasium.__version__}, MuJoCo {mujoco.__version__}, NumPy {np.__version__}")
     print(f"{arguments.seeds} seeds of {arguments.steps} steps; numbers that differ in a bit:")
     equal = True

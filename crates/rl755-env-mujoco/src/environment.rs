@@ -7,7 +7,7 @@ use rl755_env::{
 use crate::{
     library,
     model_scene::ModelScene,
-    task::{Outcome, Simulation, Task},
+    task::{Facts, Outcome, Simulation, Task},
 };
 
 /// A MuJoCo environment, as Gymnasium's: the same seed and actions give the same episode, bit for
@@ -54,13 +54,15 @@ impl MujocoEnv {
         let id = || facts.id.to_owned();
         let model = library::model(facts.model)
             .map_err(|message| EnvError::Other { env: id(), message })?;
-        task.check(&model).map_err(|reason| EnvError::Options { env: id(), reason })?;
+        check(&facts)
+            .and_then(|()| task.check(&model))
+            .map_err(|reason| EnvError::Options { env: id(), reason })?;
         let bounds = model.actuator_ctrlrange();
         let action_space = Space::Box {
             low: bounds.iter().map(|range| range[0] as f32).collect(),
             high: bounds.iter().map(|range| range[1] as f32).collect(),
         };
-        let frame_skip = task.frame_skip();
+        let frame_skip = facts.frame_skip;
         let step_seconds = model.opt().timestep * f64::from(frame_skip);
         let mut simulation = Simulation::try_new(model)
             .map_err(|error| EnvError::Other { env: id(), message: error.to_string() })?;
@@ -110,6 +112,14 @@ impl MujocoEnv {
         for (to, from) in observation.iter_mut().zip(&self.observation) {
             *to = *from as f32;
         }
+    }
+}
+
+/// What is wrong with the settings of every task.
+fn check(facts: &Facts) -> Result<(), String> {
+    match facts.frame_skip {
+        1..=1000 => Ok(()),
+        other => Err(format!("frame_skip is {other}; it must be 1 to 1000")),
     }
 }
 
@@ -170,13 +180,13 @@ impl Env for MujocoEnv {
         if self.phase == Phase::NotReset {
             return Err(self.spec.not_reset());
         }
-        let (view, error) = (self.task.facts().view, |message| EnvError::Other {
+        let (picture, error) = (self.task.facts().view.picture, |message| EnvError::Other {
             env: self.spec.id.clone(),
             message,
         });
         if self.renderer.is_none() {
             self.renderer =
-                Some(crate::renderer::Renderer::start(&self.simulation, view).map_err(error)?);
+                Some(crate::renderer::Renderer::start(&self.simulation, picture).map_err(error)?);
         }
         self.renderer
             .as_mut()

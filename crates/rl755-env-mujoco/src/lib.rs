@@ -37,7 +37,7 @@ pub use environment::MujocoEnv;
 #[cfg(feature = "mujoco")]
 pub use mujoco_rs;
 #[cfg(feature = "mujoco")]
-pub use task::{Facts, Outcome, Simulation, Task, View};
+pub use task::{Facts, Outcome, Picture, Simulation, Task, View};
 #[cfg(feature = "window")]
 pub use window::run_window;
 

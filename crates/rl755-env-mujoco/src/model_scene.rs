@@ -3,7 +3,7 @@
 use mujoco_rs::prelude::{MjModel, MjtGeomBase, MjtObjBase, MjtTexture};
 use rl755_env::{Camera, Geom, Scene, Shape};
 
-use crate::task::{Simulation, View};
+use crate::task::{Picture, Simulation, View};
 
 /// Geoms of the groups from here on are hidden, as MuJoCo's viewers hide them.
 const HIDDEN_GROUPS: i32 = 3;
@@ -76,30 +76,34 @@ fn color(model: &MjModel, geom: usize) -> ([f32; 4], bool) {
     (if own == NO_COLOR { model.mat_rgba()[material] } else { own }, flat)
 }
 
-/// The picture's camera, which Gymnasium leaves where it is, and some that people want; those that
-/// follow come first where something moves about.
+/// Cameras that people want, of which the first looks down as pictures do; those where something moves
+/// about follow it. The picture's camera, which Gymnasium leaves where it is, comes last.
 fn cameras(simulation: &Simulation, view: View) -> Vec<Camera> {
-    let distance = view.distance(simulation) as f32;
-    let camera = |name: &str, azimuth, elevation: f64, follows| Camera {
+    let picture = view.picture;
+    let camera = |name: &str, azimuth, elevation: f64| Camera {
         name: name.to_owned(),
-        lookat: if follows { [0.0; 3] } else { view.lookat(simulation).map(|x| x as f32) },
-        distance,
+        lookat: view.middle.map(|x| x as f32),
+        distance: view.distance as f32,
         azimuth,
         elevation: elevation as f32,
-        follows,
+        follows: view.followed != 0,
     };
-    let picture = camera("picture", 90.0, view.elevation, false);
-    if view.followed == 0 {
-        let others = [("side", 90.0, -5.0), ("corner", 135.0, -30.0), ("above", 90.0, -89.0)];
-        let others = others.map(|(name, azimuth, up)| camera(name, azimuth, up, false));
-        return [vec![picture], others.to_vec()].concat();
-    }
-    let others = [("follow", 90.0, -20.0), ("behind", 0.0, -20.0), ("above", 90.0, -89.0)];
-    let others = others.map(|(name, azimuth, up)| camera(name, azimuth, up, true));
-    [others.to_vec(), vec![picture]].concat()
+    let names = if view.followed == 0 { ["side", "corner"] } else { ["follow", "behind"] };
+    let turned = if view.followed == 0 { 135.0 } else { 0.0 };
+    vec![
+        camera(names[0], 90.0, picture.elevation),
+        camera(names[1], turned, -20.0),
+        camera("above", 90.0, -89.0),
+        Camera {
+            lookat: picture.lookat(simulation).map(|x| x as f32),
+            distance: picture.distance(simulation) as f32,
+            follows: false,
+            ..camera("picture", 90.0, picture.elevation)
+        },
+    ]
 }
 
-impl View {
+impl Picture {
     /// The distance, as it is or the model's.
     pub(crate) fn distance(&self, simulation: &Simulation) -> f64 {
         self.distance.unwrap_or(simulation.model().stat().extent)

@@ -9,7 +9,7 @@ use std::{
 use mujoco_rs::{prelude::MjvCamera, renderer::MjRenderer};
 use rl755_env::RgbFrame;
 
-use crate::task::{Simulation, View};
+use crate::task::{Picture, Simulation};
 
 /// Width and height, as Gymnasium's.
 const SIZE: usize = 480;
@@ -28,10 +28,10 @@ pub(crate) struct Renderer {
 
 impl Renderer {
     /// A renderer of the model of `simulation`, with the picture's camera.
-    pub(crate) fn start(simulation: &Simulation, view: View) -> Result<Self, String> {
+    pub(crate) fn start(simulation: &Simulation, picture: Picture) -> Result<Self, String> {
         let (to_draw, received) = sync_channel(1);
         let (answer, drawn) = sync_channel(1);
-        let camera = camera(simulation, view);
+        let camera = camera(simulation, picture);
         let thread = thread::Builder::new()
             .name("mujoco-render".to_owned())
             .spawn(move || serve(&received, &answer, &camera))
@@ -105,11 +105,11 @@ fn draw(
 
 /// Gymnasium's camera, which does not move: it looks where the geoms are when the first picture is
 /// drawn.
-fn camera(simulation: &Simulation, view: View) -> MjvCamera {
+fn camera(simulation: &Simulation, picture: Picture) -> MjvCamera {
     let mut camera = MjvCamera::new_free(simulation.model());
-    camera.lookat = view.lookat(simulation);
-    camera.distance = view.distance(simulation);
+    camera.lookat = picture.lookat(simulation);
+    camera.distance = picture.distance(simulation);
     camera.azimuth = 90.0;
-    camera.elevation = view.elevation;
+    camera.elevation = picture.elevation;
     camera
 }

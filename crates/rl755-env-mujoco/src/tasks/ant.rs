@@ -1,13 +1,15 @@
 //! Ant-v5: a robot of four legs.
 
 use mujoco_rs::prelude::MjModel;
-use rl755_env::numpy::{NumpyRng, sum};
+use rl755_env::numpy::NumpyRng;
 use serde::Deserialize;
 
-use super::settings::{
-    add_noise, add_normal_noise, check_range, check_settings, control_cost, push_clipped,
+use super::{
+    reward::{Health, control_cost, sum_of_squares},
+    settings::{check_noise, check_range, check_weights},
+    state::{add_noise, add_normal_noise, push_clipped},
 };
-use crate::task::{Facts, Outcome, Simulation, Task, View};
+use crate::task::{Facts, Outcome, Picture, Simulation, Task, View};
 
 /// A robot of four legs and eight motors, which should walk along x.
 ///
@@ -73,9 +75,8 @@ impl Ant {
     fn contact_cost(&self, simulation: &Simulation) -> f64 {
         let [low, high] = self.contact_force_range;
         let forces = simulation.cfrc_ext().as_flattened();
-        let squares: Vec<f64> =
-            forces.iter().map(|force| force.clamp(low, high)).map(|force| force * force).collect();
-        self.contact_cost_weight * sum(&squares)
+        let forces = forces.iter().map(|force| force.clamp(low, high));
+        self.contact_cost_weight * sum_of_squares(forces)
     }
 }
 
@@ -85,10 +86,16 @@ impl Task for Ant {
             id: "Ant-v5",
             model: include_str!("../../models/ant.xml"),
             max_episode_steps: 1000,
+            frame_skip: self.frame_skip,
             rules: "1 per healthy step and the speed along x in m/s less half of the squared action \
                     and 0.0005 of the squared contact forces; ends outside a height of 0.2 to 1 m",
             contact_forces: true,
-            view: View { followed: 1, distance: Some(4.0), lookat: None, elevation: -45.0 },
+            view: View {
+                followed: 1,
+                middle: [0.0; 3],
+                distance: 4.0,
+                picture: Picture { distance: Some(4.0), ..Picture::default() },
+            },
         }
     }
 
@@ -99,20 +106,13 @@ impl Task for Ant {
         }
         check_range("healthy_z_range", self.healthy_z_range)?;
         check_range("contact_force_range", self.contact_force_range)?;
-        check_settings(
-            self.frame_skip,
-            self.reset_noise_scale,
-            &[
-                ("forward_reward_weight", self.forward_reward_weight),
-                ("ctrl_cost_weight", self.ctrl_cost_weight),
-                ("contact_cost_weight", self.contact_cost_weight),
-                ("healthy_reward", self.healthy_reward),
-            ],
-        )
-    }
-
-    fn frame_skip(&self) -> u32 {
-        self.frame_skip
+        check_noise(self.reset_noise_scale)?;
+        check_weights(&[
+            ("forward_reward_weight", self.forward_reward_weight),
+            ("ctrl_cost_weight", self.ctrl_cost_weight),
+            ("contact_cost_weight", self.contact_cost_weight),
+            ("healthy_reward", self.healthy_reward),
+        ])
     }
 
     fn begin(&self, rng: &mut NumpyRng, positions: &mut [f64], velocities: &mut [f64]) {
@@ -125,11 +125,13 @@ impl Task for Ant {
     }
 
     fn outcome(&self, simulation: &Simulation, action: &[f32], speed: f64) -> Outcome {
-        let healthy = self.is_healthy(simulation);
-        let healthy_reward = if healthy { self.healthy_reward } else { 0.0 };
+        let health = Health {
+            healthy: self.is_healthy(simulation),
+            healthy_reward: self.healthy_reward,
+            terminate_when_unhealthy: self.terminate_when_unhealthy,
+        };
         let costs = control_cost(self.ctrl_cost_weight, action) + self.contact_cost(simulation);
-        let reward = speed * self.forward_reward_weight + healthy_reward - costs;
-        Outcome { reward, terminated: !healthy && self.terminate_when_unhealthy }
+        health.outcome(self.forward_reward_weight * speed, costs)
     }
 
     fn observe(&self, simulation: &Simulation, observation: &mut Vec<f64>) {

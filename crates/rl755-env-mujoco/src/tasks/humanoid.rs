@@ -4,8 +4,12 @@ use mujoco_rs::prelude::MjModel;
 use rl755_env::numpy::{NumpyRng, sum};
 use serde::Deserialize;
 
-use super::settings::{add_noise, between, check_range, check_settings};
-use crate::task::{Facts, Outcome, Simulation, Task, View};
+use super::{
+    reward::{Health, sum_of_squares},
+    settings::{check_noise, check_range, check_weights},
+    state::{add_noise, between},
+};
+use crate::task::{Facts, Outcome, Picture, Simulation, Task, View};
 
 /// A body with two arms, two legs and 17 motors, which should walk along x.
 ///
@@ -70,12 +74,12 @@ impl Default for Humanoid {
 
 impl Humanoid {
     fn costs(&self, simulation: &Simulation) -> f64 {
-        let squares = |values: &[f64]| values.iter().map(|x| x * x).collect::<Vec<f64>>();
         let [low, high] = self.contact_cost_range;
-        let contact = sum(&squares(simulation.cfrc_ext().as_flattened()));
+        let forces = simulation.cfrc_ext().as_flattened().iter().copied();
         // Of the controls, which are doubles, and not of the action as elsewhere.
-        self.ctrl_cost_weight * sum(&squares(simulation.ctrl()))
-            + (self.contact_cost_weight * contact).clamp(low, high)
+        let controls = simulation.ctrl().iter().copied();
+        self.ctrl_cost_weight * sum_of_squares(controls)
+            + (self.contact_cost_weight * sum_of_squares(forces)).clamp(low, high)
     }
 }
 
@@ -85,14 +89,19 @@ impl Task for Humanoid {
             id: "Humanoid-v5",
             model: include_str!("../../models/humanoid.xml"),
             max_episode_steps: 1000,
+            frame_skip: self.frame_skip,
             rules: "5 per healthy step and 1.25 of the speed along x in m/s less 0.1 of the squared \
                     action and a little of the contact forces; ends outside a height of 1 to 2 m",
             contact_forces: true,
             view: View {
                 followed: 1,
-                distance: Some(4.0),
-                lookat: Some([0.0, 0.0, 2.0]),
-                elevation: -20.0,
+                middle: [0.0, 0.0, -0.5],
+                distance: 4.0,
+                picture: Picture {
+                    distance: Some(4.0),
+                    lookat: Some([0.0, 0.0, 2.0]),
+                    elevation: -20.0,
+                },
             },
         }
     }
@@ -100,20 +109,13 @@ impl Task for Humanoid {
     fn check(&self, _: &MjModel) -> Result<(), String> {
         check_range("contact_cost_range", self.contact_cost_range)?;
         check_range("healthy_z_range", self.healthy_z_range)?;
-        check_settings(
-            self.frame_skip,
-            self.reset_noise_scale,
-            &[
-                ("forward_reward_weight", self.forward_reward_weight),
-                ("ctrl_cost_weight", self.ctrl_cost_weight),
-                ("contact_cost_weight", self.contact_cost_weight),
-                ("healthy_reward", self.healthy_reward),
-            ],
-        )
-    }
-
-    fn frame_skip(&self) -> u32 {
-        self.frame_skip
+        check_noise(self.reset_noise_scale)?;
+        check_weights(&[
+            ("forward_reward_weight", self.forward_reward_weight),
+            ("ctrl_cost_weight", self.ctrl_cost_weight),
+            ("contact_cost_weight", self.contact_cost_weight),
+            ("healthy_reward", self.healthy_reward),
+        ])
     }
 
     fn begin(&self, rng: &mut NumpyRng, positions: &mut [f64], velocities: &mut [f64]) {
@@ -129,11 +131,12 @@ impl Task for Humanoid {
     }
 
     fn outcome(&self, simulation: &Simulation, _: &[f32], speed: f64) -> Outcome {
-        let healthy = between(simulation.qpos()[2], self.healthy_z_range);
-        let healthy_reward = if healthy { self.healthy_reward } else { 0.0 };
-        let forward_reward = self.forward_reward_weight * speed;
-        let reward = forward_reward + healthy_reward - self.costs(simulation);
-        Outcome { reward, terminated: !healthy && self.terminate_when_unhealthy }
+        let health = Health {
+            healthy: between(simulation.qpos()[2], self.healthy_z_range),
+            healthy_reward: self.healthy_reward,
+            terminate_when_unhealthy: self.terminate_when_unhealthy,
+        };
+        health.outcome(self.forward_reward_weight * speed, self.costs(simulation))
     }
 
     fn observe(&self, simulation: &Simulation, observation: &mut Vec<f64>) {

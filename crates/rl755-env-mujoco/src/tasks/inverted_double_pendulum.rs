@@ -4,8 +4,11 @@ use mujoco_rs::prelude::MjModel;
 use rl755_env::numpy::{NumpyRng, square};
 use serde::Deserialize;
 
-use super::settings::{add_noise, add_normal_noise, check_settings, push_clipped};
-use crate::task::{Facts, Outcome, Simulation, Task, View};
+use super::{
+    settings::{check_noise, check_weights},
+    state::{add_noise, add_normal_noise, push_clipped},
+};
+use crate::task::{Facts, Outcome, Picture, Simulation, Task, View};
 
 /// Two poles, one on top of the other, to balance on a cart that a motor pushes along x.
 ///
@@ -37,23 +40,22 @@ impl Task for InvertedDoublePendulum {
             id: "InvertedDoublePendulum-v5",
             model: include_str!("../../models/inverted_double_pendulum.xml"),
             max_episode_steps: 1000,
+            frame_skip: self.frame_skip,
             rules: "10 per step less a part of the tip's squared distance from upright and of the \
                     squared velocities; ends when the tip is below 1 m",
             contact_forces: false,
-            view: View { followed: 0, distance: None, lookat: None, elevation: -45.0 },
+            view: View {
+                followed: 0,
+                middle: [0.0, 0.0, 0.4],
+                distance: 4.1225,
+                picture: Picture::default(),
+            },
         }
     }
 
     fn check(&self, _: &MjModel) -> Result<(), String> {
-        check_settings(
-            self.frame_skip,
-            self.reset_noise_scale,
-            &[("healthy_reward", self.healthy_reward)],
-        )
-    }
-
-    fn frame_skip(&self) -> u32 {
-        self.frame_skip
+        check_noise(self.reset_noise_scale)?;
+        check_weights(&[("healthy_reward", self.healthy_reward)])
     }
 
     fn begin(&self, rng: &mut NumpyRng, positions: &mut [f64], velocities: &mut [f64]) {

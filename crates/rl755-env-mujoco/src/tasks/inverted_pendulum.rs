@@ -4,8 +4,8 @@ use mujoco_rs::prelude::MjModel;
 use rl755_env::numpy::NumpyRng;
 use serde::Deserialize;
 
-use super::settings::{add_noise, check_settings};
-use crate::task::{Facts, Outcome, Simulation, Task, View};
+use super::{settings::check_noise, state::add_noise};
+use crate::task::{Facts, Outcome, Picture, Simulation, Task, View};
 
 /// A pole to balance on a cart that a motor pushes along x.
 ///
@@ -32,18 +32,20 @@ impl Task for InvertedPendulum {
             id: "InvertedPendulum-v5",
             model: include_str!("../../models/inverted_pendulum.xml"),
             max_episode_steps: 1000,
+            frame_skip: self.frame_skip,
             rules: "1 per step; ends when the pole leans beyond 0.2",
             contact_forces: false,
-            view: View { followed: 0, distance: Some(2.04), lookat: None, elevation: -45.0 },
+            view: View {
+                followed: 0,
+                middle: [0.0, 0.0, 0.2],
+                distance: 3.0,
+                picture: Picture { distance: Some(2.04), ..Picture::default() },
+            },
         }
     }
 
     fn check(&self, _: &MjModel) -> Result<(), String> {
-        check_settings(self.frame_skip, self.reset_noise_scale, &[])
-    }
-
-    fn frame_skip(&self) -> u32 {
-        self.frame_skip
+        check_noise(self.reset_noise_scale)
     }
 
     fn begin(&self, rng: &mut NumpyRng, positions: &mut [f64], velocities: &mut [f64]) {

@@ -1,4 +1,6 @@
 //! Gymnasium's tasks. The fields of each are Gymnasium's settings, and the options behind its id.
+//!
+//! Each file is to be read beside Gymnasium's of the same name, `gymnasium/envs/mujoco/NAME_v5.py`.
 
 mod ant;
 mod half_cheetah;
@@ -8,7 +10,9 @@ mod inverted_double_pendulum;
 mod inverted_pendulum;
 mod pusher;
 mod reacher;
+mod reward;
 mod settings;
+mod state;
 mod swimmer;
 mod walker2d;
 
@@ -28,22 +32,43 @@ pub use walker2d::Walker2d;
 
 use crate::{IDS, MujocoEnv, Task};
 
-pub(crate) fn register(registry: &mut EnvRegistry) {
-    add::<Ant>(registry);
-    add::<HalfCheetah>(registry);
-    add::<Hopper>(registry);
-    add::<Humanoid>(registry);
-    add::<InvertedDoublePendulum>(registry);
-    add::<InvertedPendulum>(registry);
-    add::<Pusher>(registry);
-    add::<Reacher>(registry);
-    add::<Swimmer>(registry);
-    add::<Walker2d>(registry);
+/// A task with its default settings as an environment, and what registers it with any settings.
+struct Entry {
+    id: &'static str,
+    make: fn() -> Result<MujocoEnv, EnvError>,
+    register: fn(&mut EnvRegistry),
 }
 
-fn add<T: Task + Default + DeserializeOwned>(registry: &mut EnvRegistry) {
-    registry
-        .add_with_options(T::default().facts().id, |task: T| Ok(Box::new(MujocoEnv::new(task)?)));
+fn entry<T: Task + Default + DeserializeOwned>() -> Entry {
+    Entry {
+        id: T::default().facts().id,
+        make: || MujocoEnv::new(T::default()),
+        register: |registry| {
+            let id = T::default().facts().id;
+            registry.add_with_options(id, |task: T| Ok(Box::new(MujocoEnv::new(task)?)));
+        },
+    }
+}
+
+fn entries() -> [Entry; IDS.len()] {
+    [
+        entry::<Ant>(),
+        entry::<HalfCheetah>(),
+        entry::<Hopper>(),
+        entry::<Humanoid>(),
+        entry::<InvertedDoublePendulum>(),
+        entry::<InvertedPendulum>(),
+        entry::<Pusher>(),
+        entry::<Reacher>(),
+        entry::<Swimmer>(),
+        entry::<Walker2d>(),
+    ]
+}
+
+pub(crate) fn register(registry: &mut EnvRegistry) {
+    for entry in entries() {
+        (entry.register)(registry);
+    }
 }
 
 /// The environment `id` with its default settings; unlike a registry's it has no time limit, and gives
@@ -52,18 +77,9 @@ fn add<T: Task + Default + DeserializeOwned>(registry: &mut EnvRegistry) {
 /// # Errors
 /// When none is called so, or MuJoCo's library is another version.
 pub fn make(id: &str) -> Result<MujocoEnv, EnvError> {
-    match id {
-        "Ant-v5" => MujocoEnv::new(Ant::default()),
-        "HalfCheetah-v5" => MujocoEnv::new(HalfCheetah::default()),
-        "Hopper-v5" => MujocoEnv::new(Hopper::default()),
-        "Humanoid-v5" => MujocoEnv::new(Humanoid::default()),
-        "InvertedDoublePendulum-v5" => MujocoEnv::new(InvertedDoublePendulum::default()),
-        "InvertedPendulum-v5" => MujocoEnv::new(InvertedPendulum::default()),
-        "Pusher-v5" => MujocoEnv::new(Pusher::default()),
-        "Reacher-v5" => MujocoEnv::new(Reacher::default()),
-        "Swimmer-v5" => MujocoEnv::new(Swimmer::default()),
-        "Walker2d-v5" => MujocoEnv::new(Walker2d::default()),
-        _ => Err(EnvError::UnknownId {
+    match entries().into_iter().find(|entry| entry.id == id) {
+        Some(entry) => (entry.make)(),
+        None => Err(EnvError::UnknownId {
             id: id.to_owned(),
             nearest: None,
             known: IDS.map(str::to_owned).to_vec(),

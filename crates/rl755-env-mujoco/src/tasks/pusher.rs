@@ -4,8 +4,12 @@ use mujoco_rs::prelude::MjModel;
 use rl755_env::numpy::NumpyRng;
 use serde::Deserialize;
 
-use super::settings::{add_noise, body_position, check_settings, control_cost, difference, norm};
-use crate::task::{Facts, Outcome, Simulation, Task, View};
+use super::{
+    reward::control_cost,
+    settings::check_weights,
+    state::{add_noise, body_position, difference, norm},
+};
+use crate::task::{Facts, Outcome, Picture, Simulation, Task, View};
 
 /// An arm with seven motors that should push a cylinder to its goal.
 ///
@@ -43,27 +47,25 @@ impl Task for Pusher {
             id: "Pusher-v5",
             model: include_str!("../../models/pusher_v5.xml"),
             max_episode_steps: 100,
+            frame_skip: self.frame_skip,
             rules: "the distance from object to goal in metres, negative, less half of that from tip \
                     to object and 0.1 of the squared action; ends never but by the time limit",
             contact_forces: false,
-            view: View { followed: 0, distance: Some(4.0), lookat: None, elevation: -45.0 },
+            view: View {
+                followed: 0,
+                middle: [0.27, -0.4, -0.1],
+                distance: 2.5,
+                picture: Picture { distance: Some(4.0), ..Picture::default() },
+            },
         }
     }
 
     fn check(&self, _: &MjModel) -> Result<(), String> {
-        check_settings(
-            self.frame_skip,
-            0.0,
-            &[
-                ("reward_near_weight", self.reward_near_weight),
-                ("reward_dist_weight", self.reward_dist_weight),
-                ("reward_control_weight", self.reward_control_weight),
-            ],
-        )
-    }
-
-    fn frame_skip(&self) -> u32 {
-        self.frame_skip
+        check_weights(&[
+            ("reward_near_weight", self.reward_near_weight),
+            ("reward_dist_weight", self.reward_dist_weight),
+            ("reward_control_weight", self.reward_control_weight),
+        ])
     }
 
     fn begin(&self, rng: &mut NumpyRng, positions: &mut [f64], velocities: &mut [f64]) {

@@ -4,8 +4,12 @@ use mujoco_rs::prelude::MjModel;
 use rl755_env::numpy::NumpyRng;
 use serde::Deserialize;
 
-use super::settings::{add_noise, body_position, check_settings, control_cost, difference, norm};
-use crate::task::{Facts, Outcome, Simulation, Task, View};
+use super::{
+    reward::control_cost,
+    settings::check_weights,
+    state::{add_noise, body_position, difference, norm},
+};
+use crate::task::{Facts, Outcome, Picture, Simulation, Task, View};
 
 /// An arm of two links and two motors in a plane, whose tip should get to a target and stay there.
 ///
@@ -40,26 +44,24 @@ impl Task for Reacher {
             id: "Reacher-v5",
             model: include_str!("../../models/reacher.xml"),
             max_episode_steps: 50,
+            frame_skip: self.frame_skip,
             rules: "the distance from tip to target in metres, negative, less the squared action; \
                     ends never but by the time limit",
             contact_forces: false,
-            view: View { followed: 0, distance: None, lookat: None, elevation: -45.0 },
+            view: View {
+                followed: 0,
+                middle: [0.0; 3],
+                distance: 1.24,
+                picture: Picture::default(),
+            },
         }
     }
 
     fn check(&self, _: &MjModel) -> Result<(), String> {
-        check_settings(
-            self.frame_skip,
-            0.0,
-            &[
-                ("reward_dist_weight", self.reward_dist_weight),
-                ("reward_control_weight", self.reward_control_weight),
-            ],
-        )
-    }
-
-    fn frame_skip(&self) -> u32 {
-        self.frame_skip
+        check_weights(&[
+            ("reward_dist_weight", self.reward_dist_weight),
+            ("reward_control_weight", self.reward_control_weight),
+        ])
     }
 
     fn begin(&self, rng: &mut NumpyRng, positions: &mut [f64], velocities: &mut [f64]) {

@@ -4,8 +4,12 @@ use mujoco_rs::prelude::MjModel;
 use rl755_env::numpy::NumpyRng;
 use serde::Deserialize;
 
-use super::settings::{add_noise, check_settings, control_cost};
-use crate::task::{Facts, Outcome, Simulation, Task, View};
+use super::{
+    reward::control_cost,
+    settings::{check_noise, check_weights},
+    state::add_noise,
+};
+use crate::task::{Facts, Outcome, Picture, Simulation, Task, View};
 
 /// A swimmer of three links and two motors, which should get ahead along x.
 ///
@@ -44,35 +48,30 @@ impl Task for Swimmer {
             id: "Swimmer-v5",
             model: include_str!("../../models/swimmer.xml"),
             max_episode_steps: 1000,
+            frame_skip: self.frame_skip,
             rules: "the speed along x in m/s less 0.0001 of the squared action; ends never but by \
                     the time limit",
             contact_forces: false,
-            view: View { followed: 1, distance: None, lookat: None, elevation: -45.0 },
+            view: View {
+                followed: 2,
+                middle: [0.0; 3],
+                distance: 5.0,
+                picture: Picture::default(),
+            },
         }
     }
 
     fn check(&self, _: &MjModel) -> Result<(), String> {
-        check_settings(
-            self.frame_skip,
-            self.reset_noise_scale,
-            &[
-                ("forward_reward_weight", self.forward_reward_weight),
-                ("ctrl_cost_weight", self.ctrl_cost_weight),
-            ],
-        )
-    }
-
-    fn frame_skip(&self) -> u32 {
-        self.frame_skip
+        check_noise(self.reset_noise_scale)?;
+        check_weights(&[
+            ("forward_reward_weight", self.forward_reward_weight),
+            ("ctrl_cost_weight", self.ctrl_cost_weight),
+        ])
     }
 
     fn begin(&self, rng: &mut NumpyRng, positions: &mut [f64], velocities: &mut [f64]) {
         add_noise(rng, self.reset_noise_scale, positions);
         add_noise(rng, self.reset_noise_scale, velocities);
-    }
-
-    fn place(&self, simulation: &Simulation) -> f64 {
-        simulation.qpos()[0]
     }
 
     fn outcome(&self, _: &Simulation, action: &[f32], speed: f64) -> Outcome {

@@ -4,10 +4,12 @@ use mujoco_rs::prelude::MjModel;
 use rl755_env::numpy::NumpyRng;
 use serde::Deserialize;
 
-use super::settings::{
-    add_noise, between, check_range, check_settings, control_cost, push_clipped,
+use super::{
+    reward::{Health, control_cost},
+    settings::{check_noise, check_range, check_weights},
+    state::{add_noise, between, push_clipped},
 };
-use crate::task::{Facts, Outcome, Simulation, Task, View};
+use crate::task::{Facts, Outcome, Picture, Simulation, Task, View};
 
 /// Two legs with six motors that move in the plane of x and z, and should walk along x.
 ///
@@ -54,20 +56,33 @@ impl Default for Walker2d {
     }
 }
 
+impl Walker2d {
+    fn is_healthy(&self, simulation: &Simulation) -> bool {
+        let positions = simulation.qpos();
+        between(positions[1], self.healthy_z_range)
+            && between(positions[2], self.healthy_angle_range)
+    }
+}
+
 impl Task for Walker2d {
     fn facts(&self) -> Facts {
         Facts {
             id: "Walker2d-v5",
             model: include_str!("../../models/walker2d_v5.xml"),
             max_episode_steps: 1000,
+            frame_skip: self.frame_skip,
             rules: "1 per healthy step and the speed along x in m/s less 0.001 of the squared \
                     action; ends outside a height of 0.8 to 2 m or beyond an angle of 1",
             contact_forces: false,
             view: View {
                 followed: 1,
-                distance: Some(4.0),
-                lookat: Some([0.0, 0.0, 1.15]),
-                elevation: -20.0,
+                middle: [0.0, 0.0, -0.5],
+                distance: 4.0,
+                picture: Picture {
+                    distance: Some(4.0),
+                    lookat: Some([0.0, 0.0, 1.15]),
+                    elevation: -20.0,
+                },
             },
         }
     }
@@ -75,19 +90,12 @@ impl Task for Walker2d {
     fn check(&self, _: &MjModel) -> Result<(), String> {
         check_range("healthy_z_range", self.healthy_z_range)?;
         check_range("healthy_angle_range", self.healthy_angle_range)?;
-        check_settings(
-            self.frame_skip,
-            self.reset_noise_scale,
-            &[
-                ("forward_reward_weight", self.forward_reward_weight),
-                ("ctrl_cost_weight", self.ctrl_cost_weight),
-                ("healthy_reward", self.healthy_reward),
-            ],
-        )
-    }
-
-    fn frame_skip(&self) -> u32 {
-        self.frame_skip
+        check_noise(self.reset_noise_scale)?;
+        check_weights(&[
+            ("forward_reward_weight", self.forward_reward_weight),
+            ("ctrl_cost_weight", self.ctrl_cost_weight),
+            ("healthy_reward", self.healthy_reward),
+        ])
     }
 
     fn begin(&self, rng: &mut NumpyRng, positions: &mut [f64], velocities: &mut [f64]) {
@@ -95,18 +103,14 @@ impl Task for Walker2d {
         add_noise(rng, self.reset_noise_scale, velocities);
     }
 
-    fn place(&self, simulation: &Simulation) -> f64 {
-        simulation.qpos()[0]
-    }
-
     fn outcome(&self, simulation: &Simulation, action: &[f32], speed: f64) -> Outcome {
-        let positions = simulation.qpos();
-        let healthy = between(positions[1], self.healthy_z_range)
-            && between(positions[2], self.healthy_angle_range);
-        let healthy_reward = if healthy { self.healthy_reward } else { 0.0 };
-        let reward = self.forward_reward_weight * speed + healthy_reward
-            - control_cost(self.ctrl_cost_weight, action);
-        Outcome { reward, terminated: !healthy && self.terminate_when_unhealthy }
+        let health = Health {
+            healthy: self.is_healthy(simulation),
+            healthy_reward: self.healthy_reward,
+            terminate_when_unhealthy: self.terminate_when_unhealthy,
+        };
+        let cost = control_cost(self.ctrl_cost_weight, action);
+        health.outcome(self.forward_reward_weight * speed, cost)
     }
 
     fn observe(&self, simulation: &Simulation, observation: &mut Vec<f64>) {

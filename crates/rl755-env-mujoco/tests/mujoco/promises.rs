@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use rl755_env::{EnvError, EnvRegistry, ObservationBuffer, VectorEnv, check_env};
-use rl755_env_mujoco::{IDS, register};
+use rl755_env::{Env, EnvError, EnvRegistry, ObservationBuffer, VectorEnv, check_env};
+use rl755_env_mujoco::{IDS, MujocoEnv, register, tasks::Swimmer};
 
 fn registry() -> EnvRegistry {
     let mut registry = EnvRegistry::default();
@@ -53,12 +53,12 @@ fn spaces_and_limits_are_gymnasiums() {
 #[test]
 fn two_threads_give_the_bits_of_one() {
     let play = |threads: usize| {
-        let mut envs = VectorEnv::make(&registry(), "Hopper-v5", 5, threads).unwrap();
-        envs.reset_all(&[1, 2, 3, 4, 5]).unwrap();
+        let mut envs = VectorEnv::make(&registry(), "Hopper-v5", 8, threads).unwrap();
+        envs.reset_all(&[1, 2, 3, 4, 5, 6, 7, 8]).unwrap();
         let mut rewards = Vec::new();
         for step in 0..20 {
-            let actions: Vec<f32> = (0..15).map(|i| (0.37 * (i + step) as f32).sin()).collect();
-            let steps = envs.step(&actions, &[true; 5]).unwrap();
+            let actions: Vec<f32> = (0..24).map(|i| (0.37 * (i + step) as f32).sin()).collect();
+            let steps = envs.step(&actions, &[true; 8]).unwrap();
             rewards.extend(steps.rewards.iter().map(|reward| reward.to_bits()));
         }
         (rewards, envs.observations().clone())
@@ -89,8 +89,41 @@ fn bad_options_are_named_with_their_range() {
         }
     }
     check("Swimmer-v5:frame_skip=0", "frame_skip is 0; it must be 1 to 1000");
+    check("Swimmer-v5:frame_skip=1001", "frame_skip is 1001; it must be 1 to 1000");
+    check("Swimmer-v5:frame_skip=-1", "`frame_skip=-1`: invalid value: integer `-1`, expected u32");
     check("Swimmer-v5:reset_noise_scale=-1", "reset_noise_scale is -1; it must be 0 to 1e6");
+    check("Ant-v5:reset_noise_scale=NaN", "`reset_noise_scale=NaN`: invalid type: string");
+    check("Hopper-v5:ctrl_cost_weight=1e10", "ctrl_cost_weight is 10000000000; it must be -1e9 to");
     check("Ant-v5:main_body=14", "main_body is 14; it must be 0 to 13");
     check("Walker2d-v5:healthy_z_range=[2,1]", "healthy_z_range is [2,1]");
     check("Pusher-v5:reward=1", "unknown field `reward`, expected one of `frame_skip`");
+}
+
+#[test]
+fn settings_that_are_no_numbers_are_refused() {
+    let refused = |task: Swimmer| MujocoEnv::new(task).map(|_| ()).unwrap_err().to_string();
+    let noise = refused(Swimmer { reset_noise_scale: f64::NAN, ..Swimmer::default() });
+    assert!(noise.contains("reset_noise_scale is NaN; it must be 0 to 1e6"), "{noise}");
+    let weight = refused(Swimmer { ctrl_cost_weight: f64::INFINITY, ..Swimmer::default() });
+    assert!(weight.contains("ctrl_cost_weight is inf; it must be -1e9 to 1e9"), "{weight}");
+}
+
+/// MuJoCo starts anew by itself from states that it cannot compute.
+#[test]
+fn the_widest_settings_keep_every_number_finite() {
+    for id in IDS {
+        let noise =
+            if ["Pusher-v5", "Reacher-v5"].contains(&id) { "" } else { ",reset_noise_scale=1e6" };
+        let mut env = registry().make(&format!("{id}:frame_skip=1000{noise}")).unwrap();
+        let space = env.spec().action_space.clone();
+        let high: Vec<f32> = (0..space.width()).map(|index| space.bounds(index).1).collect();
+        let mut observation = ObservationBuffer::zeros(&env.spec().observation_space, 1);
+        for seed in 0..3 {
+            env.reset(Some(seed), observation.as_mut()).unwrap();
+            let step = env.step(&high, observation.as_mut()).unwrap();
+            let ObservationBuffer::F32(values) = &observation else { unreachable!() };
+            let finite = values.iter().all(|value| value.is_finite()) && step.reward.is_finite();
+            assert!(finite, "{id}: {step:?} {values:?}");
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! What is shown of the environments.
 
-use rl755_env::{Env, EnvRegistry, ObservationBuffer};
+use rl755_env::{Env, EnvRegistry, ObservationBuffer, Shape};
 use rl755_env_mujoco::{IDS, register};
 
 use crate::golden::golden;
@@ -53,11 +53,55 @@ fn scenes_have_cameras_and_states() {
         assert_eq!((1.0 / scene.step_seconds()).round(), rate, "{id}");
         let parts = scene.scene();
         assert!(parts.followed < parts.geoms.len());
-        assert!(parts.cameras.len() > 2 && parts.cameras.iter().all(|c| c.distance > 0.1));
+        assert!(parts.cameras.len() > 2);
         let walks = !["Pusher", "Reacher", "Inverted"].iter().any(|name| id.starts_with(name));
-        assert_eq!(parts.cameras[0].follows, walks, "{id}");
+        let (picture, others) = parts.cameras.split_last().unwrap();
+        assert_eq!((picture.name.as_str(), picture.follows), ("picture", false), "{id}");
+        assert!(others.iter().all(|camera| camera.follows == walks), "{id}");
         let floors = parts.geoms.iter().filter(|geom| geom.checkered).count();
         assert_eq!(floors, usize::from(walks), "{id}");
+    }
+}
+
+/// In a square of 45 degrees, neither cut off nor tiny. Each geom that moves counts as the ball around it.
+#[test]
+fn the_first_camera_shows_the_whole_robot() {
+    for id in IDS {
+        let mut env = after_three_steps(id);
+        let [mut poses, mut first] = [Vec::new(), Vec::new()];
+        env.scene().unwrap().poses(&mut poses);
+        let mut observation = ObservationBuffer::zeros(&env.spec().observation_space, 1);
+        env.reset(Some(1), observation.as_mut()).unwrap();
+        env.scene().unwrap().poses(&mut first);
+        let parts = env.scene().unwrap().scene();
+        let camera = &parts.cameras[0];
+        let followed = if camera.follows { &poses[parts.followed][..3] } else { &[0.0; 3] };
+        let middle: Vec<f32> = (0..3).map(|i| camera.lookat[i] + followed[i]).collect();
+        let (turn, up) = (camera.azimuth.to_radians(), camera.elevation.to_radians());
+        let forward = [up.cos() * turn.cos(), up.cos() * turn.sin(), up.sin()];
+        let right = [turn.sin(), -turn.cos(), 0.0];
+        let above = [-up.sin() * turn.cos(), -up.sin() * turn.sin(), up.cos()];
+        let along = |axis: [f32; 3], at: &[f32]| -> f32 {
+            (0..3).map(|i| axis[i] * (at[i] - middle[i])).sum()
+        };
+        let mut most = 0.0_f32;
+        let geoms = parts.geoms.iter().zip(&poses).zip(&first);
+        for ((geom, pose), _) in geoms.filter(|((_, pose), first)| pose != first) {
+            let radius = match geom.shape {
+                Shape::Plane { .. } => continue,
+                Shape::Sphere { radius } => radius,
+                Shape::Capsule { radius, half_length } => radius + half_length,
+                Shape::Cylinder { radius, half_length } => radius.hypot(half_length),
+                Shape::Ellipsoid { radii } => radii.into_iter().fold(0.0, f32::max),
+                Shape::Box { half: [x, y, z] } => x.hypot(y).hypot(z),
+            };
+            let depth = camera.distance + along(forward, pose);
+            for axis in [right, above] {
+                most = most.max((along(axis, pose).abs() + radius) / depth);
+            }
+        }
+        let edge = 22.5_f32.to_radians().tan();
+        assert!((0.3..1.0).contains(&(most / edge)), "{id}: {}", most / edge);
     }
 }
 
