@@ -8,6 +8,7 @@ mod data;
 mod env;
 mod machine;
 mod models;
+mod plot;
 mod rates;
 mod report;
 
@@ -27,6 +28,7 @@ enum What {
     Env(env::EnvBench),
     Data(data::DataBench),
     Models(models::ModelsBench),
+    Plot(plot::PlotBench),
 }
 
 impl Bench {
@@ -36,6 +38,7 @@ impl Bench {
             What::Env(bench) => bench.run(),
             What::Data(bench) => bench.run(),
             What::Models(bench) => bench.run(),
+            What::Plot(bench) => bench.run(),
         }
     }
 }

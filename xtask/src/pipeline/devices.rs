@@ -10,6 +10,11 @@ pub(crate) struct Devices {
 }
 
 impl Devices {
+    /// The processor.
+    pub(crate) fn cpu() -> Self {
+        Self { kind: "flex".to_owned(), indices: Vec::new() }
+    }
+
     /// The feature of rl755-cli that the stages need.
     pub(crate) fn feature(&self) -> Option<&str> {
         (self.kind != "flex").then_some(self.kind.as_str())

@@ -11,10 +11,10 @@
 mod build;
 mod command_line;
 mod decision;
-mod devices;
+pub(crate) mod devices;
 mod fan_out;
 mod preset;
-mod programs;
+pub(crate) mod programs;
 mod record;
 mod runner;
 mod scores;

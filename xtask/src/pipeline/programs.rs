@@ -28,8 +28,8 @@ impl Programs {
         let mut command = workspace::cargo(&["build", "--release", "--workspace", "--examples"]);
         command.args(["--exclude", "xtask"]);
         let mut names: BTreeSet<&str> = Stage::ALL.iter().map(|stage| stage.program()).collect();
-        // No stage of the recipe.
-        names.insert("rl755-train-policy");
+        // No stages of the recipe.
+        names.extend(["rl755-plot", "rl755-train-policy"]);
         for name in names {
             command.args(["--bin", name]);
         }
