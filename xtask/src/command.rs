@@ -4,7 +4,9 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use crate::{bench, ci, golden, interop, parity, pipeline, setup, test, test_tch, vendor_three};
+use crate::{
+    bench, ci, golden, interop, parity, pipeline, setup, test, test_browser, test_tch, vendor_three,
+};
 
 /// Exit code of work that was stopped by Ctrl-C or SIGTERM and can be gone on with.
 pub(crate) const INTERRUPTED: u8 = 130;
@@ -23,6 +25,7 @@ enum Command {
     Build(pipeline::Build),
     Test(test::Test),
     TestTch(test_tch::TestTch),
+    TestBrowser(test_browser::TestBrowser),
     Ci(ci::Ci),
     Setup(setup::Setup),
     Golden(golden::Golden),
@@ -39,6 +42,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Build(command) => command.run(),
         Command::Test(command) => command.run(),
         Command::TestTch(command) => command.run(),
+        Command::TestBrowser(command) => command.run(),
         Command::Ci(command) => command.run(),
         Command::Setup(command) => command.run(),
         Command::Golden(command) => command.run(),

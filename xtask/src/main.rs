@@ -17,6 +17,7 @@ mod pipeline;
 mod python;
 mod setup;
 mod test;
+mod test_browser;
 mod test_tch;
 mod vendor_three;
 mod workspace;

@@ -88,11 +88,10 @@ fn cameras(simulation: &Simulation, view: View) -> Vec<Camera> {
         elevation: elevation as f32,
         follows: view.followed != 0,
     };
-    let names = if view.followed == 0 { ["side", "corner"] } else { ["follow", "behind"] };
-    let turned = if view.followed == 0 { 135.0 } else { 0.0 };
+    let (other, turned) = if view.followed == 0 { ("corner", 135.0) } else { ("behind", 0.0) };
     vec![
-        camera(names[0], 90.0, picture.elevation),
-        camera(names[1], turned, -20.0),
+        camera("side", 90.0, picture.elevation),
+        camera(other, turned, -20.0),
         camera("above", 90.0, -89.0),
         Camera {
             lookat: picture.lookat(simulation).map(|x| x as f32),

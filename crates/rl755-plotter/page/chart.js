@@ -1,6 +1,6 @@
 // One curve of all runs on a small canvas: axes, lines, and the values at a step.
 
-const MARGIN = { left: 46, right: 10, top: 6, bottom: 18 };
+const MARGIN = { left: 46, right: 10, top: 9, bottom: 18 };
 const FONT = '10px system-ui, sans-serif';
 
 export class Chart {
@@ -41,7 +41,7 @@ export class Chart {
     this.#axes(pen, area, extent, y, logarithmic, toX, toY);
     pen.save();
     pen.beginPath();
-    pen.rect(area.left, area.top - 2, area.right - area.left, area.bottom - area.top + 4);
+    pen.rect(area.left - 2, area.top - 2, area.right - area.left + 4, area.bottom - area.top + 4);
     pen.clip();
     for (const line of [...lines].sort((a, b) => a.chosen - b.chosen)) {
       pen.strokeStyle = line.colour;
@@ -78,7 +78,7 @@ export class Chart {
     }
     pen.textBaseline = 'alphabetic';
     pen.textAlign = 'center';
-    const wide = Math.max(2, Math.floor((area.right - area.left) / 80));
+    const wide = Math.max(3, Math.floor((area.right - area.left) / 80));
     for (const tick of ticks(extent, wide)) {
       const at = toX(tick);
       if (at < area.left - 1 || at > area.right + 1) continue;
@@ -144,11 +144,10 @@ function stroke(pen, xs, ys, toX, toY) {
       column.last = y;
     } else {
       flush();
-      if (points === 0) {
-        pen.moveTo(x, y);
-        // A point between gaps is to be seen, too.
-        pen.lineTo(x + 0.01, y);
-      }
+      if (points === 0) pen.moveTo(x, y);
+      const isAlone = points === 0 && !Number.isFinite(toY(ys[i + 1] ?? NaN));
+      // Between gaps, too, it is to be seen.
+      if (isAlone) pen.arc(x, y, 1, 0, 2 * Math.PI);
       column = { x, first: y, least: y, greatest: y, last: y };
       points += 1;
     }

@@ -2,6 +2,9 @@
 
 import { Chart, nearest, short } from './chart.js';
 
+/** What people look at first. */
+const FIRST = /return|reward|fitness|best|loss/;
+
 export class Curves {
   #place;
   #runs = []; // For each run a map from the name to {x, y}.
@@ -70,9 +73,11 @@ export class Curves {
     return this.#runs.flat().reduce((sum, curve) => sum + (curve?.x.length ?? 0), 0);
   }
 
-  /** Puts a panel for each name into the order in which the runs name them, by groups. */
+  /** Puts a panel for each name into the order in which the runs name them, by groups, what people
+   * look at first before the others. */
   #arrange() {
     const names = [...new Set(this.#runs.flat().filter(Boolean).map(curve => curve.name))];
+    names.sort((a, b) => FIRST.test(b) - FIRST.test(a));
     const groups = new Map();
     for (const name of names) {
       if (!name.toLowerCase().includes(this.#filter)) continue;

@@ -1,4 +1,4 @@
-// Pictures in a row: the environment's frame and, for world models, what is made of it.
+// Pictures: the environment's frame and, for world models, a row of what is made of it.
 
 /** Below so many pixels a picture is shown with hard edges, as it is for its model. */
 const SMALL = 260;
