@@ -1,11 +1,15 @@
 //! `--plot`: a training that is watched.
 
-use std::{net::IpAddr, path::Path, sync::Arc};
+use std::{
+    net::IpAddr,
+    path::Path,
+    sync::{Arc, Mutex, PoisonError},
+};
 
-use rl755_plotter::{Plotter, PlotterConfig, Subject, ViewConfig};
+use rl755_plotter::{Event, Plotter, PlotterConfig, Subject, ViewConfig};
 use rl755_run::{NoSpectator, Spectator};
 
-use crate::Desk;
+use crate::{Desk, stage::tell};
 
 // Flags of trainings of something that acts. (A doc comment would replace the stage's help text.)
 #[derive(Clone, Debug, clap::Args)]
@@ -28,6 +32,9 @@ pub(crate) struct PlotFlags {
     #[arg(long, value_name = "F", value_parser = speed, requires = "plot")]
     plot_speed: Option<f64>,
 }
+
+/// So many different events are remembered.
+const MOST_TOLD: usize = 16;
 
 /// Who watches a training.
 pub(crate) enum Watcher {
@@ -62,7 +69,8 @@ impl PlotFlags {
         }
         let Self { plot_port, plot_address, plot_token, plot_speed, .. } = self;
         let default = ViewConfig::default();
-        let progress = Arc::clone(&desk.progress);
+        let (progress, quiet) = (Arc::clone(&desk.progress), desk.quiet);
+        let told = Mutex::new(Vec::new());
         let config = PlotterConfig {
             run_dir: Some(model_dir.to_owned()),
             view: ViewConfig {
@@ -73,11 +81,38 @@ impl PlotFlags {
                 max_episode_steps: max_steps,
                 ..default
             },
-            on_event: Arc::new(move |event| progress.line(&event.to_string())),
+            on_event: Arc::new(move |event| {
+                let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
+                if !is_news(&mut told, &event) {
+                    return;
+                }
+                // Who asks for a plot wants to know where it is, however quiet the rest.
+                match quiet {
+                    true => tell(&event.to_string()),
+                    false => progress.line(&event.to_string()),
+                }
+            }),
             ..PlotterConfig::default()
         };
         Ok(Watcher::People(Plotter::start(config, subject()?)))
     }
+}
+
+/// Whether people have not been `told` of the event since the page was served last: a worker that
+/// cannot be kept alive says the same once a minute.
+fn is_news(told: &mut Vec<Event>, event: &Event) -> bool {
+    if matches!(event, Event::Ready { .. }) {
+        told.clear();
+        return true;
+    }
+    if told.contains(event) {
+        return false;
+    }
+    if told.len() == MOST_TOLD {
+        told.remove(0);
+    }
+    told.push(event.clone());
+    true
 }
 
 /// A port that can be served.
@@ -99,4 +134,32 @@ pub(crate) fn token(text: &str) -> Result<String, String> {
         return Err("it must be 8 to 128 letters, digits, or any of - . _ ~".to_owned());
     }
     Ok(text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn what_happens_again_and_again_is_told_once_until_the_page_is_served() {
+        let mut told = Vec::new();
+        let ended = |seconds| Event::Ended {
+            reason: "ended".into(),
+            restart_in: Duration::from_secs(seconds),
+        };
+        let ready = Event::Ready { url: "http://127.0.0.1:6755/".into(), process: 7 };
+        for seconds in 0..100 {
+            assert!(is_news(&mut told, &ended(seconds)));
+            assert!(!is_news(&mut told, &ended(seconds)));
+        }
+        assert!(told.len() <= MOST_TOLD);
+        for _ in 0..2 {
+            assert!(is_news(&mut told, &ready));
+            assert!(is_news(&mut told, &ended(60)));
+            assert!(is_news(&mut told, &Event::Trouble("port in use".into())));
+            assert!(!is_news(&mut told, &ended(60)));
+        }
+    }
 }

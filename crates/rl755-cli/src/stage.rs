@@ -45,6 +45,8 @@ pub struct Desk {
     pub progress: Arc<dyn Progress>,
     /// Whether it shall stop.
     pub interrupt: Interrupt,
+    /// Whether only results and errors are told.
+    pub quiet: bool,
 }
 
 impl Desk {
@@ -176,11 +178,11 @@ fn prepare(common: &CommonFlags, unit: &str) -> anyhow::Result<Desk> {
     let progress: Arc<dyn Progress> =
         if common.quiet { Arc::new(Silent) } else { Arc::new(Bar::new(unit)) };
     let interrupt = Interrupt::on_signals().context("cannot watch for Ctrl-C")?;
-    Ok(Desk { progress, interrupt })
+    Ok(Desk { progress, interrupt, quiet: common.quiet })
 }
 
 /// A line for the person at the keyboard.
-fn tell(text: &str) {
+pub(crate) fn tell(text: &str) {
     // Nobody is left to tell when stderr is closed.
     let _ = writeln!(io::stderr(), "{text}");
 }

@@ -36,6 +36,7 @@ mod config;
 mod event;
 mod frame;
 mod handle;
+mod log;
 mod mailbox;
 mod process;
 mod report;

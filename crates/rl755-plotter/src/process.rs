@@ -1,11 +1,10 @@
 //! The worker's process: started, killed from any thread, and always waited for.
 
 use std::{
-    fs::File,
     io,
     os::unix::process::CommandExt,
     path::Path,
-    process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio},
+    process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio},
     sync::{Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
@@ -26,6 +25,8 @@ pub(crate) struct Process(Mutex<Option<Child>>);
 pub(crate) struct Pipes {
     pub(crate) stdin: ChildStdin,
     pub(crate) stdout: ChildStdout,
+    /// Nothing where it was not asked for.
+    pub(crate) stderr: Option<ChildStderr>,
     pub(crate) id: u32,
 }
 
@@ -33,7 +34,7 @@ impl Process {
     /// Starts it, in a process group of its own so that Ctrl-C in a terminal reaches the trainer
     /// only. It must be started from a thread that outlives it: a worker asks to be killed when the
     /// thread that started it ends.
-    pub(crate) fn start(&self, command: &WorkerCommand, stderr: Option<File>) -> io::Result<Pipes> {
+    pub(crate) fn start(&self, command: &WorkerCommand, stderr: bool) -> io::Result<Pipes> {
         let mut prepared = Command::new(&command.program);
         if command.program == Path::new("/proc/self/exe")
             && let Some(name) = std::env::args_os().next()
@@ -45,13 +46,14 @@ impl Process {
             .env("RAYON_NUM_THREADS", "1")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(stderr.map_or_else(Stdio::null, Stdio::from))
+            .stderr(if stderr { Stdio::piped() } else { Stdio::null() })
             .process_group(0)
             .spawn()?;
-        let (stdin, stdout, id) = (child.stdin.take(), child.stdout.take(), child.id());
+        let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
+        let (stderr, id) = (child.stderr.take(), child.id());
         *self.lock() = Some(child);
         match (stdin, stdout) {
-            (Some(stdin), Some(stdout)) => Ok(Pipes { stdin, stdout, id }),
+            (Some(stdin), Some(stdout)) => Ok(Pipes { stdin, stdout, stderr, id }),
             _ => Err(io::Error::other("its pipes are missing")),
         }
     }

@@ -1,16 +1,15 @@
 //! The thread that keeps a worker alive and sends it what is in the mailbox.
 
 use std::{
-    fs::{self, File},
     io::{self, Write},
-    path::PathBuf,
-    sync::Arc,
+    sync::{Arc, mpsc},
     time::{Duration, Instant},
 };
 
 use crate::{
     Event, PlotterConfig, Subject,
     frame::{self, Snapshot, WorkerSettings},
+    log::Log,
     mailbox::Mailbox,
     process::Process,
     report::{Report, read_reports},
@@ -25,12 +24,16 @@ const LAST_RESTART: Duration = Duration::from_secs(60);
 const LONG_LIFE: Duration = Duration::from_secs(60);
 /// So long a worker may take to end by itself.
 const GRACE: Duration = Duration::from_millis(200);
+/// So long what it said last may take to get into the log, where a process that it started says more.
+const LAST_WORDS: Duration = Duration::from_millis(50);
 
 /// What the thread holds.
 pub(crate) struct Sender {
     mailbox: Arc<Mailbox>,
     process: Arc<Process>,
     config: PlotterConfig,
+    /// What the workers say beside their reports, if there is a place for it.
+    log: Option<Arc<Log>>,
     /// The port that was asked for.
     port: u16,
     /// The port where the last worker served.
@@ -57,18 +60,11 @@ enum Why {
 struct AtEnd {
     mailbox: Arc<Mailbox>,
     process: Arc<Process>,
-    log: Option<PathBuf>,
 }
 
 impl Drop for AtEnd {
     fn drop(&mut self) {
         self.process.reap(Duration::ZERO);
-        if let Some(log) = &self.log
-            && fs::metadata(log).is_ok_and(|m| m.len() == 0)
-        {
-            // A log of nothing is of no use to anybody.
-            let _ = fs::remove_file(log);
-        }
         self.mailbox.finish();
     }
 }
@@ -80,6 +76,7 @@ impl Sender {
             process,
             port: config.view.port,
             served: None,
+            log: None,
             config,
             subject: None,
             snapshot: None,
@@ -90,8 +87,8 @@ impl Sender {
 
     /// Runs until the handle is closed.
     pub(crate) fn run(mut self) {
-        let log = self.log();
-        let _at_end = AtEnd { mailbox: self.mailbox.clone(), process: self.process.clone(), log };
+        let _at_end = AtEnd { mailbox: self.mailbox.clone(), process: self.process.clone() };
+        self.log = self.config.run_dir.as_deref().map(|run| Arc::new(Log::new(run)));
         if let Err(error) = self.config.view.check() {
             // The worker takes the nearest that it can work with.
             self.tell(Event::Trouble(error.to_string()));
@@ -122,10 +119,20 @@ impl Sender {
         // The page is to be found where it was, unless another program serves there now.
         self.config.view.port = self.served.take().unwrap_or(self.port);
         let program = self.config.worker.program.display();
-        let pipes = match self.process.start(&self.config.worker, self.open_log()) {
+        let pipes = match self.process.start(&self.config.worker, self.log.is_some()) {
             Ok(pipes) => pipes,
             Err(error) => return Some(format!("cannot be started: {program}: {error}")),
         };
+        let logged = self.log.clone().zip(pipes.stderr).map(|(log, from)| {
+            let (ends, ended) = mpsc::channel::<()>();
+            let logger = std::thread::Builder::new().name("plotter log".into());
+            // Without the thread there is no log.
+            let _ = logger.spawn(move || {
+                log.take_all(from);
+                drop(ends);
+            });
+            ended
+        });
         let (mailbox, life) = (self.mailbox.clone(), self.life);
         let reader = std::thread::Builder::new().name("plotter reports".into());
         let reading = reader.spawn(move || {
@@ -139,6 +146,8 @@ impl Sender {
         // Its input has ended, which tells it to end. One that closes its output is about to.
         let ends = self.mailbox.wait_ended(life, GRACE);
         let status = self.process.reap(if ends { GRACE } else { Duration::ZERO });
+        // Its last words.
+        let _ = logged.map(|ended| ended.recv_timeout(LAST_WORDS));
         fed.map(|why| match (why, status) {
             (Why::Seen(_), Some(status)) => format!("ended with {status}"),
             (Why::Known(why) | Why::Seen(why), _) => why,
@@ -234,21 +243,6 @@ impl Sender {
                 Err(error) => self.tell(Event::Trouble(error.to_string())),
             }
         }
-    }
-
-    fn log(&self) -> Option<PathBuf> {
-        self.config.run_dir.as_ref().map(|run| run.join("plotter.log"))
-    }
-
-    /// Where the worker's standard error goes; the first worker begins it anew.
-    fn open_log(&self) -> Option<File> {
-        let mut options = File::options();
-        options.create(true).append(true);
-        let log = self.log()?;
-        if self.life == 1 {
-            let _ = fs::remove_file(&log);
-        }
-        options.open(log).ok()
     }
 }
 
