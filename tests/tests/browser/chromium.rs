@@ -3,6 +3,7 @@
 use std::{
     cell::RefCell,
     io::{BufRead, BufReader, Write},
+    os::unix::process::CommandExt,
     process::{Child, ChildStdin, Command, Stdio},
     rc::Rc,
     sync::mpsc::{self, Receiver},
@@ -10,6 +11,10 @@ use std::{
     time::{Duration, Instant},
 };
 
+use nix::{
+    sys::signal::{Signal, killpg},
+    unistd::Pid,
+};
 use serde_json::{Value, json};
 
 use crate::page::{Look, Page};
@@ -65,7 +70,8 @@ impl Chromium {
         // What it keeps elsewhere than in its profile goes there as well.
         command.env("HOME", profile.path()).env("TMPDIR", profile.path());
         command.env_remove("XDG_CONFIG_HOME").env_remove("XDG_CACHE_HOME");
-        let mut process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0);
+        let mut process = command.spawn().unwrap();
         let commands = process.stdin.take().unwrap();
         let messages = read_messages(process.stdout.take().unwrap());
         let connection =
@@ -138,8 +144,10 @@ impl Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        // Its other processes end with the first one.
-        let _ = self.process.kill();
+        // All of its processes at once: none is to write into the profile while that is removed. Where
+        // this never comes to run, the end of the pipe ends it.
+        let group = Pid::from_raw(self.process.id() as i32);
+        let _ = killpg(group, Signal::SIGKILL);
         let _ = self.process.wait();
     }
 }

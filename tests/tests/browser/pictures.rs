@@ -20,7 +20,7 @@ fn frames_reconstructions_and_dreams_of_a_world_model_change_side_by_side() {
         &lab,
         "train-controller",
         "--encoder encoder --sequence sequence --environment CarRacing-v3 --model-dir controller \
-         --generations 1000000 --population 4 --trials 1 --max-steps 60 --threads 1 --plot",
+         --generations 20000 --population 4 --trials 1 --max-steps 60 --threads 1 --plot",
     );
     let chromium = Chromium::start();
     let mut page = chromium.open(&training.url, LIGHT);

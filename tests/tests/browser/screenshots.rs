@@ -35,7 +35,7 @@ fn screenshots_of_bodies_and_runs() {
     let chromium = Chromium::start();
     {
         let flags = format!(
-            "{TRAINING} --iterations 1000000 --save-every-n-steps 10 --threads 1 --model-dir trpo \
+            "{TRAINING} --iterations 2000 --save-every-n-steps 10 --threads 1 --model-dir trpo \
              --plot --plot-speed 20"
         );
         let training = Served::start(&lab, "train-policy", &flags);

@@ -12,10 +12,10 @@ use serde_json::Value;
 
 use crate::{chromium::LIMIT, lab::Lab};
 
-/// A policy for a body in three dimensions, trained until it is killed; one thread leaves a processor
+/// A policy for a body in three dimensions, trained for longer than a test takes; one thread leaves a processor
 /// to the browser.
 pub(crate) const SWIMMER: &str = "--environment Swimmer-v5 --batch-size 2000 --discount 0.999 \
-    --threads 1 --iterations 1000000 --model-dir run --plot";
+    --threads 1 --iterations 20000 --model-dir run --plot";
 
 /// A stage that serves a page. It is killed with its test.
 pub(crate) struct Served {
