@@ -36,7 +36,10 @@ impl Plotter {
         let on_event = config.on_event.clone();
         let sender = Sender::new(mailbox.clone(), process.clone(), config);
         let thread = thread::Builder::new().name("plotter".into()).spawn(move || sender.run());
-        let sender = thread.map_err(|error| on_event(Event::Trouble(error.to_string()))).ok();
+        let sender = thread.map_err(|error| {
+            on_event(Event::Trouble(format!("nothing is shown: no thread can be had: {error}")));
+        });
+        let sender = sender.ok();
         Self { mailbox, process, sender }
     }
 
