@@ -1,5 +1,7 @@
 //! What flags accept, with errors that say so.
 
+use std::path::PathBuf;
+
 use rl755_data::FrameFormat;
 use rl755_run::Choice;
 
@@ -125,6 +127,15 @@ pub(crate) fn bytes(text: &str) -> Result<u64, String> {
     } else {
         Err("it must be a size, such as 64MB, 1.5GiB or 1.5G, which is GiB".to_owned())
     }
+}
+
+/// The name of a video: a slip must not overwrite another kind of file.
+pub(crate) fn webm(text: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(text);
+    if path.extension().is_some_and(|extension| extension == "webm") {
+        return Ok(path);
+    }
+    Err("the name of a video ends in .webm".to_owned())
 }
 
 #[cfg(test)]

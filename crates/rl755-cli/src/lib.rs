@@ -25,6 +25,7 @@ mod progress_bar;
 mod stage;
 pub mod stages;
 mod training_flags;
+mod view_flags;
 mod world_model;
 
 pub use plugins::Plugins;

@@ -1,4 +1,4 @@
-//! `--plot`: a training that is watched.
+//! `--plot`, `--video` and `--window`: a training that is watched.
 
 use std::{
     net::IpAddr,
@@ -6,10 +6,11 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+use anyhow::bail;
 use rl755_plotter::{Event, Plotter, PlotterConfig, Subject, ViewConfig};
 use rl755_run::{NoSpectator, Spectator};
 
-use crate::{Desk, stage::tell};
+use crate::{Desk, Plugins, stage::tell, view_flags::ViewFlags};
 
 // Flags of trainings of something that acts. (A doc comment would replace the stage's help text.)
 #[derive(Clone, Debug, clap::Args)]
@@ -28,9 +29,12 @@ pub(crate) struct PlotFlags {
     /// The token that browsers need [default: none on 127.0.0.1, else a random one]
     #[arg(long, value_name = "TEXT", value_parser = token, requires = "plot")]
     plot_token: Option<String>,
-    /// How many times as fast as real time episodes are played, from 0.1 to 100 [default: 5]
-    #[arg(long, value_name = "F", value_parser = speed, requires = "plot")]
+    /// How many times as fast as real time episodes are played, from 0.1 to 100, on the page
+    /// and in the window [default: 5]
+    #[arg(long, value_name = "F", value_parser = speed)]
     plot_speed: Option<f64>,
+    #[command(flatten)]
+    view: ViewFlags,
 }
 
 /// So many different events are remembered.
@@ -56,18 +60,24 @@ impl PlotFlags {
     /// gives, for `max_steps` at most.
     ///
     /// # Errors
-    /// What `subject` returns.
+    /// What `subject` returns, and when it cannot be watched in that way.
     pub(crate) fn start(
         self,
+        plugins: &Plugins,
         desk: &Desk,
         model_dir: &Path,
         max_steps: Option<u32>,
         subject: impl FnOnce() -> anyhow::Result<Subject>,
     ) -> anyhow::Result<Watcher> {
-        if !self.plot {
+        let Self { plot, plot_port, plot_address, plot_token, plot_speed, view } = self;
+        if plot_speed.is_some() && !(plot || view.window) {
+            bail!("--plot-speed is for --plot and --window");
+        }
+        if !plot && !view.is_some() {
             return Ok(Watcher::Nobody(NoSpectator));
         }
-        let Self { plot_port, plot_address, plot_token, plot_speed, .. } = self;
+        let subject = subject()?;
+        view.check(&plugins.environments, &subject.environment)?;
         let default = ViewConfig::default();
         let (progress, quiet) = (Arc::clone(&desk.progress), desk.quiet);
         let told = Mutex::new(Vec::new());
@@ -79,6 +89,9 @@ impl PlotFlags {
                 token: plot_token,
                 speed_up: plot_speed.unwrap_or(default.speed_up),
                 max_episode_steps: max_steps,
+                page: plot,
+                window: view.window,
+                video: view.video,
                 ..default
             },
             on_event: Arc::new(move |event| {
@@ -94,7 +107,7 @@ impl PlotFlags {
             }),
             ..PlotterConfig::default()
         };
-        Ok(Watcher::People(Plotter::start(config, subject()?)))
+        Ok(Watcher::People(Plotter::start(config, subject)))
     }
 }
 

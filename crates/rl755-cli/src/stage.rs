@@ -137,8 +137,12 @@ pub(crate) fn is_plot_worker() -> bool {
     std::env::args_os().nth(1).is_some_and(|first| first == WORKER_ARGUMENT)
 }
 
-/// The worker: plays what `plugins` know.
+/// The worker: plays what `plugins` know. With one more argument it is the worker's window.
 pub(crate) fn plot_worker(plugins: &Plugins) -> ExitCode {
+    #[cfg(feature = "window")]
+    if let Some(environment) = std::env::args().nth(2) {
+        return crate::actors::window::main(&environment);
+    }
     worker_main(&plugins.environments, &Actors::new(plugins))
 }
 

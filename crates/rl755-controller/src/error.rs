@@ -80,22 +80,9 @@ pub enum ControllerError {
         /// What is wrong.
         reason: String,
     },
-    /// The environment draws no pictures, and its observations are none.
-    #[error("{env} has no frames to film: it draws none, and an observation is {space}")]
-    NoFrames {
-        /// The environment's id.
-        env: String,
-        /// Its observation space.
-        space: String,
-    },
-    /// A frame could not be encoded.
-    #[error("frame {frame} could not be encoded: {reason}")]
-    Frame {
-        /// Which frame, from 0.
-        frame: usize,
-        /// What libwebp said.
-        reason: String,
-    },
+    /// An episode could not be filmed.
+    #[error(transparent)]
+    Video(#[from] rl755_video::VideoError),
     /// An environment or a model panicked.
     #[error("a thread that plays episodes panicked: {message}")]
     Panicked {

@@ -10,11 +10,12 @@ use rayon::prelude::*;
 use rl755_data::PolicyRegistry;
 use rl755_env::{Env, EnvError, EnvSpec, ObservationBuffer, ObservationRef, RgbFrame, Space};
 use rl755_run::{Input, ModelIdentity, SettingError, derive_seed};
+use rl755_video::Film;
 use serde::{Deserialize, Serialize};
 
 use crate::{
     Controller, ControllerError, ControllerRun, Episode, EpisodeEnd, EpisodeLimits, EpisodeTask,
-    Resources, Rollouts, Scores, StageContext, TrackSet, TrainedPolicy, WorldModel, video::Film,
+    Resources, Rollouts, Scores, StageContext, TrackSet, TrainedPolicy, WorldModel,
 };
 
 /// How many episodes are played, and on which tracks.
@@ -126,10 +127,11 @@ impl<'a> Player<'a> {
     ) -> Result<Episode, ControllerError> {
         let alone = Resources { batch: 1, threads: 1, groups: 1 };
         let mut rollouts = self.rollouts(config, context, alone, 1)?;
-        let mut film = Film::new(rollouts.spec());
+        let environment = &self.run.training.environment;
+        let mut film = Film::new(&*context.environments.make(environment)?);
         let task = self.task(TrackSet::Test.seed(config.seed, 0));
         let mut watch = |picture: Option<RgbFrame>, observation: ObservationRef<'_>| {
-            film.add(picture, observation);
+            film.add(|| Ok(picture), observation);
         };
         let episode = rollouts.play_watched(task, &mut watch, context.interrupt)?;
         film.write(path)?;
@@ -276,9 +278,9 @@ impl<'a> PolicyPlayer<'a> {
         context: &StageContext<'_>,
         path: &Path,
     ) -> Result<Episode, ControllerError> {
-        let mut film = Film::new(context.environments.make(self.environment)?.spec());
+        let mut film = Film::new(&*context.environments.make(self.environment)?);
         let episode = self.play(config, context, 0, &mut |env, observation| {
-            film.add(env.render()?, observation);
+            film.add(|| env.render(), observation);
             Ok(())
         })?;
         film.write(path)?;

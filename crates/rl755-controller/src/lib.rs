@@ -1,4 +1,4 @@
-//! Controllers on latent and hidden state by CMA-ES, policies by policy gradients, evaluation, videos.
+//! Controllers on latent and hidden state by CMA-ES, policies by policy gradients, evaluation.
 //!
 //! A [`Controller`] is an architecture, known by name to a [`ControllerRegistry`]; its parameters
 //! are a vector that [`CmaEs`] evolves. [`Rollouts`] plays the episodes of a whole generation in
@@ -39,7 +39,6 @@ mod squash;
 mod tensor_file;
 mod train;
 mod train_config;
-mod video;
 mod world_model;
 
 pub use cma_es::{BestMember, CmaEs, CmaEsConfig, CmaEsError, Covariance, Goal, NegativeWeights};

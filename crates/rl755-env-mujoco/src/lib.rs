@@ -57,6 +57,9 @@ pub const IDS: [&str; 10] = [
     "Walker2d-v5",
 ];
 
+/// Whether they draw pictures: with the feature `render`.
+pub const DRAWS: bool = cfg!(feature = "render");
+
 /// Registers the environments of [`IDS`], which take Gymnasium's settings as options.
 #[cfg(feature = "mujoco")]
 pub fn register(registry: &mut EnvRegistry) {

@@ -1,6 +1,6 @@
 //! Who acts in the environments that the worker plays.
 
-use std::{error::Error, path::Path, time::SystemTime};
+use std::{error::Error, path::Path, sync::mpsc::Receiver, time::SystemTime};
 
 use rl755_env::{EnvSpec, ObservationRef, RgbFrame};
 use serde_json::Value;
@@ -36,7 +36,7 @@ pub trait Actor {
     }
 }
 
-/// Makes the actors of a worker.
+/// Makes the actors of a worker, and what else programs bring to it.
 pub trait ActorFactory: Sync {
     /// Makes the actor that `recipe` (a [`Subject::actor`]) describes for an environment.
     ///
@@ -52,6 +52,21 @@ pub trait ActorFactory: Sync {
     fn of_run(&self, run: &Path, shown: Option<u64>) -> Result<Option<SavedPolicy>, ActorError> {
         let _ = (run, shown);
         Ok(None)
+    }
+
+    /// Opens a window in which `environment` goes through `states`, each a
+    /// [`Scene3d::physics_state`](rl755_env::Scene3d::physics_state), until it is closed or there come
+    /// no more. It is called in the main thread, once.
+    ///
+    /// # Errors
+    /// When there can be no window.
+    fn show_window(
+        &self,
+        environment: &str,
+        states: &Receiver<Vec<f64>>,
+    ) -> Result<(), ActorError> {
+        let _ = (environment, states);
+        Err(ActorError::new("this program opens no windows"))
     }
 }
 

@@ -94,9 +94,13 @@ pub struct ViewConfig {
     pub speed_up: f64,
     /// Pictures a second, 1 to 120. Default: 30.
     pub frames_per_second: f64,
-    /// Whether a window is opened besides. Default: no.
+    /// Whether there is a page. Default: yes.
+    pub page: bool,
+    /// Whether a window shows the first run as well, as
+    /// [`ActorFactory::show_window`](crate::ActorFactory::show_window) does. Default: no.
     pub window: bool,
-    /// A file that the episodes are filmed to.
+    /// A WebM file with an episode of the first run's newest policy, replaced whenever there is a
+    /// newer one. Default: none.
     pub video: Option<PathBuf>,
 }
 
@@ -110,6 +114,7 @@ impl Default for ViewConfig {
             max_episode_steps: None,
             speed_up: 5.0,
             frames_per_second: 30.0,
+            page: true,
             window: false,
             video: None,
         }
@@ -134,6 +139,11 @@ impl ViewConfig {
             Some(0) => Err(SettingError::new("max_episode_steps", 0, "at least 1")),
             _ => Ok(()),
         }
+    }
+
+    /// Steps after which an episode ends, whatever its environment says.
+    pub(crate) fn max_episode_steps(&self) -> u32 {
+        self.max_episode_steps.unwrap_or(u32::MAX).max(1)
     }
 }
 

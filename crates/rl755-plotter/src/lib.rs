@@ -48,4 +48,4 @@ pub use actor::{Actor, ActorError, ActorFactory, SavedPolicy};
 pub use config::{PlotterConfig, Subject, ViewConfig, WORKER_ARGUMENT, WorkerCommand};
 pub use event::Event;
 pub use handle::Plotter;
-pub use worker::{WorkerError, serve_runs, worker_main};
+pub use worker::{WorkerError, exit, serve_runs, worker_main};

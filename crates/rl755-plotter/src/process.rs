@@ -44,6 +44,8 @@ impl Process {
         let mut child = prepared
             .args(&command.arguments)
             .env("RAYON_NUM_THREADS", "1")
+            // Mesa, where it draws without a graphics card.
+            .env("LP_NUM_THREADS", "1")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(if stderr { Stdio::piped() } else { Stdio::null() })

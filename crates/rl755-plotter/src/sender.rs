@@ -2,6 +2,7 @@
 
 use std::{
     io::{self, Write},
+    path::PathBuf,
     sync::{Arc, mpsc},
     time::{Duration, Instant},
 };
@@ -14,6 +15,7 @@ use crate::{
     process::Process,
     report::{Report, read_reports},
     server,
+    worker::clear_temporaries,
 };
 
 /// A worker that ended is started again after this, then after twice as long each time.
@@ -60,11 +62,13 @@ enum Why {
 struct AtEnd {
     mailbox: Arc<Mailbox>,
     process: Arc<Process>,
+    film: Option<PathBuf>,
 }
 
 impl Drop for AtEnd {
     fn drop(&mut self) {
         self.process.reap(Duration::ZERO);
+        self.film.iter().for_each(|film| clear_temporaries(film));
         self.mailbox.finish();
     }
 }
@@ -87,7 +91,11 @@ impl Sender {
 
     /// Runs until the handle is closed.
     pub(crate) fn run(mut self) {
-        let _at_end = AtEnd { mailbox: self.mailbox.clone(), process: self.process.clone() };
+        let film = self.config.view.video.clone();
+        // A trainer that was killed may have left something.
+        film.iter().for_each(|film| clear_temporaries(film));
+        let (mailbox, process) = (self.mailbox.clone(), self.process.clone());
+        let _at_end = AtEnd { mailbox, process, film };
         self.log = self.config.run_dir.as_deref().map(|run| Arc::new(Log::new(run)));
         if let Err(error) = self.config.view.check() {
             // The worker takes the nearest that it can work with.

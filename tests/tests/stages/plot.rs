@@ -31,6 +31,18 @@ fn wait_until_played(browser: &mut Browser, run: usize) {
     while !played(&browser.find("curves")) {}
 }
 
+/// What is in `films`, each of which must be a film.
+fn films(lab: &Lab) -> Vec<String> {
+    let films = fs::read_dir(lab.path("films")).unwrap().map(|film| film.unwrap().path());
+    let checked = films.map(|film| {
+        assert!(fs::read(&film).unwrap().starts_with(b"\x1a\x45\xdf\xa3"), "{film:?}");
+        film.file_name().unwrap().to_str().unwrap().to_owned()
+    });
+    let mut films: Vec<_> = checked.collect();
+    films.sort();
+    films
+}
+
 #[test]
 fn watched_trainings_end_with_the_same_bits_and_leave_no_process() {
     let lab = Lab::new();
@@ -41,7 +53,7 @@ fn watched_trainings_end_with_the_same_bits_and_leave_no_process() {
     ] {
         let (plain, watched) = (format!("{stage}-plain"), format!("{stage}-watched"));
         lab.succeed(stage, &format!("{flags} --model-dir {plain}"));
-        lab.succeed(stage, &format!("{flags} --model-dir {watched} --plot"));
+        lab.succeed(stage, &format!("{flags} --model-dir {watched} --plot --video film.webm"));
         assert_nobody_is_left(&lab);
         let expected = left(&lab, &plain);
         assert!(expected.iter().any(|(file, _)| file.ends_with(".safetensors")), "{expected:?}");
@@ -57,16 +69,21 @@ fn policies_and_controllers_are_played_and_ctrl_c_ends_it_all() {
         ("train-policy", format!("{POLICY} --iterations 1000000"), "policy"),
         ("train-controller", format!("{CONTROLLER} --generations 1000000"), "controller"),
     ] {
+        let film = format!("films/{stage}.webm");
+        let flags = format!("{flags} --video {film}");
         let mut training = Watched::start(&lab, stage, &flags, run);
         let url = training.url().unwrap();
         let mut browser = Browser::open(&url);
         wait_until_played(&mut browser, 0);
+        training.until(|_| lab.path(&film).exists().then_some(())).unwrap();
         assert_eq!(workers(&lab).len(), 1);
         send(training.id(), Signal::INT);
         assert_eq!(training.wait().code(), Some(130));
         assert_nobody_is_left(&lab);
         assert_not_served(&url);
     }
+
+    assert_eq!(films(&lab), ["train-controller.webm", "train-policy.webm"]);
 
     // Both on one page, as others see them.
     let mut command = lab.command("plot", "policy controller --speed 100");
@@ -104,6 +121,23 @@ fn a_page_that_cannot_be_served_is_told_even_quietly_until_it_can() {
 }
 
 #[test]
+fn mujocos_environments_are_filmed_without_a_display() {
+    let lab = Lab::new();
+    let probe = "--environment Swimmer-v5 --num-rollouts 1 --max-steps 1 --out-dir probe";
+    if !lab.run("collect", probe).status.success() {
+        // The programs were built without MuJoCo.
+        return;
+    }
+    let flags = "--environment Swimmer-v5 --max-steps 20 --batch-size 200 --iterations 1000000 \
+                 --video films/swimmer.webm";
+    let mut training = Watched::start(&lab, "train-policy", flags, "policy");
+    training.until(|_| lab.path("films/swimmer.webm").exists().then_some(())).unwrap();
+    send(training.id(), Signal::INT);
+    assert_eq!(training.wait().code(), Some(130));
+    assert_eq!(films(&lab), ["swimmer.webm"]);
+}
+
+#[test]
 fn flags_of_the_plotter_are_checked() {
     let lab = Lab::new();
     let bad = |stage: &str, flags: &str, expected: &str| {
@@ -125,6 +159,19 @@ fn flags_of_the_plotter_are_checked() {
         bad("train-controller", &format!("--encoder e --model-dir new {flags}"), expected);
     }
     bad("train-policy", "--model-dir new --plot --environment CartPol-v1", "did you mean");
+    for (flags, expected) in [
+        ("--video film.mp4", "ends in .webm"),
+        ("--video /proc/none/film.webm", "/proc/none/film.webm"),
+        ("--window", "MuJoCo's environments only, and not CartPole-v1"),
+        ("--plot-speed 5", "--plot-speed is for --plot and --window"),
+    ] {
+        bad(
+            "train-policy",
+            &format!("--model-dir new --environment CartPole-v1 {flags}"),
+            expected,
+        );
+    }
+    bad("plot", "one another --video film.webm", "of one run");
     bad("plot", "", "<DIR>");
     bad("plot", "nowhere", "nowhere");
     lab.succeed("collect", "--environment CartPole-v1 --num-rollouts 1 --out-dir rollouts");

@@ -3,6 +3,8 @@
 mod policy;
 #[cfg(test)]
 mod rollout_parity;
+#[cfg(feature = "window")]
+pub(crate) mod window;
 mod world_model;
 
 use std::path::Path;
@@ -75,6 +77,15 @@ impl ActorFactory for Actors<'_> {
         let written = saved.checkpoint().metadata().and_then(|metadata| metadata.modified());
         let made = written.map_err(ActorError::new)?;
         Ok(Some(SavedPolicy { subject, step, made, parameters }))
+    }
+
+    #[cfg(feature = "window")]
+    fn show_window(
+        &self,
+        environment: &str,
+        states: &std::sync::mpsc::Receiver<Vec<f64>>,
+    ) -> Result<(), ActorError> {
+        window::show(environment, states).map_err(ActorError::new)
     }
 }
 

@@ -12,7 +12,7 @@ use super::train_controller::stage_context;
 use crate::{
     Desk, Plugins, Stage,
     device::DeviceFlags,
-    flag_values::{count, steps},
+    flag_values::{count, steps, webm},
     stage::FROM_THE_BEGINNING,
     world_model::load_world_model,
 };
@@ -138,13 +138,4 @@ impl Evaluate {
         desk.print(&scores.to_string())?;
         Ok(())
     }
-}
-
-/// The name of a video: a slip must not overwrite another kind of file.
-fn webm(text: &str) -> Result<PathBuf, String> {
-    let path = PathBuf::from(text);
-    if path.extension().is_some_and(|extension| extension == "webm") {
-        return Ok(path);
-    }
-    Err("the name of a video ends in .webm".to_owned())
 }

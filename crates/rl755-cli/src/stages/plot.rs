@@ -1,9 +1,9 @@
 //! `rl755-plot`.
 
-use std::{net::IpAddr, path::PathBuf, process::exit, thread, time::Duration};
+use std::{net::IpAddr, path::PathBuf, thread, time::Duration};
 
-use anyhow::Context;
-use rl755_plotter::{ViewConfig, serve_runs};
+use anyhow::{Context, bail};
+use rl755_plotter::{ActorFactory, Event, ViewConfig, exit, serve_runs};
 use rl755_run::Outcome;
 
 use crate::{
@@ -11,6 +11,7 @@ use crate::{
     actors::{Actors, newest},
     flag_values::steps,
     plot_flags::{port, speed, token},
+    view_flags::ViewFlags,
 };
 
 /// How soon Ctrl-C is noticed.
@@ -41,6 +42,8 @@ pub struct Plot {
     /// Steps after which an episode is broken off [default: the environment's own limit]
     #[arg(long, value_name = "N", value_parser = steps)]
     max_steps: Option<u32>,
+    #[command(flatten)]
+    view: ViewFlags,
 }
 
 impl Stage for Plot {
@@ -48,9 +51,18 @@ impl Stage for Plot {
     const UNIT: &'static str = "";
 
     fn run(self, plugins: &Plugins, desk: &Desk) -> anyhow::Result<Outcome> {
+        if self.view.is_some() && self.runs.len() > 1 {
+            bail!("--video and --window are of one run, not of {}", self.runs.len());
+        }
+        let actors = Actors::new(plugins);
         for run in &self.runs {
             // A slip of the finger is told here rather than on the page.
             newest(run)?;
+            if self.view.is_some()
+                && let Some(saved) = actors.of_run(run, None)?
+            {
+                self.view.check(&plugins.environments, &saved.subject.environment)?;
+            }
         }
         let default = ViewConfig::default();
         let view = ViewConfig {
@@ -60,6 +72,8 @@ impl Stage for Plot {
             speed_up: self.speed.unwrap_or(default.speed_up),
             max_episode_steps: self.max_steps,
             runs: self.runs,
+            window: self.view.window,
+            video: self.view.video,
             ..default
         };
         let interrupt = desk.interrupt.clone();
@@ -70,10 +84,13 @@ impl Stage for Plot {
             }
             exit(130)
         })?;
-        let actors = Actors::new(plugins);
-        let tell = |url: &str| {
-            // Where nobody reads it, the page is served all the same.
-            let _ = desk.print(&format!("the plot is at {url}"));
+        let tell = |event: Event| {
+            if let Event::Ready { .. } = event {
+                // Where nobody reads it, the page is served all the same.
+                let _ = desk.print(&event.to_string());
+            } else {
+                desk.progress.line(&event.to_string());
+            }
         };
         match serve_runs(&view, &plugins.environments, &actors, tell) {
             Err(error) => Err(error).context("cannot serve the page"),

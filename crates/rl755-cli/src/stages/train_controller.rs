@@ -124,9 +124,9 @@ impl Stage for TrainController {
             ..TrainControllerConfig::default()
         };
         let model_dir = self.model_dir.as_path();
-        let watcher = self
-            .plot
-            .start(desk, model_dir, config.horizon, || subject(plugins, &config, &models))?;
+        let watcher = self.plot.start(plugins, desk, model_dir, config.horizon, || {
+            subject(plugins, &config, &models)
+        })?;
         let context = StageContext {
             spectator: watcher.spectator(),
             ..stage_context(plugins, desk, self.batch_size)

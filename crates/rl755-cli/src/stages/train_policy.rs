@@ -126,7 +126,7 @@ impl Stage for TrainPolicy {
             seed: self.seed,
         };
         let model_dir = self.model_dir.as_path();
-        let watcher = self.plot.start(desk, model_dir, config.horizon, || {
+        let watcher = self.plot.start(plugins, desk, model_dir, config.horizon, || {
             let env = plugins.environments.make(&config.environment)?;
             let parameters = config.policy.num_parameters(env.spec())?;
             let recipe = Recipe::Policy(config.policy.clone());

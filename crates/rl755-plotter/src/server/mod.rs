@@ -98,6 +98,12 @@ impl Drop for Server {
     }
 }
 
+/// A server that serves nothing: runs that no browser sees.
+pub(crate) fn nowhere() -> Server {
+    let (url, hub) = (String::new(), Arc::new(Hub::new(|_, _| {})));
+    Server { url, port: 0, hub, stop: None, thread: None }
+}
+
 /// Serves the page until the server is dropped.
 ///
 /// `on_command` is told what browsers ask for, with the index of the run, from the server's

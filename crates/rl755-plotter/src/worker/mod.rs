@@ -1,19 +1,23 @@
 //! What plays policies and serves the page, in a process of its own.
 //!
-//! One thread reads what the trainer sends ([`inbox`]), one plays each run ([`player`]), one looks
-//! after the runs' directories ([`run_watch`]), and one serves the page. What they tell each other
-//! lies in the [`orders`] of each run, newest of each kind. The main thread is left to those who
-//! need it, such as a window.
+//! One thread reads what the trainer sends ([`inbox`]), one plays each run ([`player`]), one films the
+//! first ([`filmer`]), one looks after the runs' directories ([`run_watch`]), and one serves the page.
+//! What they tell each other lies in the [`orders`] of each run, newest of each kind. The main thread
+//! is left to the [`window`]: where a process opens windows, it must be there.
 
+mod filmer;
 mod inbox;
 mod metrics_tail;
+mod news;
 mod orders;
 mod picture;
+mod play;
 mod player;
 mod run_watch;
 mod screen;
 mod series;
 mod trouble;
+mod window;
 
 use std::{
     convert::Infallible,
@@ -21,8 +25,8 @@ use std::{
     io::{self, IsTerminal},
     os::fd::AsFd,
     path::Path,
-    process::{ExitCode, exit},
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    process::ExitCode,
+    sync::{Arc, Mutex, OnceLock, PoisonError, mpsc},
     thread,
 };
 
@@ -30,15 +34,20 @@ use rl755_env::EnvRegistry;
 use rustix::{process as system, stdio};
 
 use crate::{
-    ActorFactory, ViewConfig,
+    ActorFactory, Event, ViewConfig,
     frame::{FrameError, FrameReader, Message, WorkerSettings},
     report::Report,
     server::{self, Server, ServerConfig, ServerError},
 };
+use filmer::Filmer;
+pub(crate) use filmer::clear_temporaries;
+pub use filmer::exit;
 use inbox::read_all;
 use orders::Orders;
 use player::Player;
 use run_watch::{RunWatch, watch};
+use trouble::catch;
+use window::Stage;
 
 /// Why there is no page.
 #[derive(Debug, thiserror::Error)]
@@ -76,7 +85,9 @@ pub fn worker_main(envs: &EnvRegistry, actors: &dyn ActorFactory) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// Serves a page of the runs in [`ViewConfig::runs`], for ever; `on_ready` is told its address.
+/// Serves a page of the runs in [`ViewConfig::runs`], for ever; `on_event` is told its address, and
+/// the troubles of the first run. It must be called in the main thread if there is to be a window.
+/// [`exit`] ends it.
 ///
 /// # Errors
 /// When the page cannot be served.
@@ -84,12 +95,14 @@ pub fn serve_runs(
     view: &ViewConfig,
     envs: &EnvRegistry,
     actors: &dyn ActorFactory,
-    on_ready: impl FnOnce(&str),
+    on_event: impl Fn(Event) + Sync,
 ) -> Result<Infallible, WorkerError> {
     let (server, runs) = open_page(view, None)?;
-    on_ready(server.url());
+    if view.page {
+        on_event(Event::Ready { url: server.url().to_owned(), process: std::process::id() });
+    }
     let watches = others(view, &runs).collect();
-    play_all(view, envs, actors, &runs, watches, |_, _| {})
+    play_all(view, envs, actors, &runs, watches, |trouble| on_event(Event::Trouble(trouble.into())))
 }
 
 fn work(envs: &EnvRegistry, actors: &dyn ActorFactory) -> Result<Infallible, WorkerError> {
@@ -116,9 +129,6 @@ fn work(envs: &EnvRegistry, actors: &dyn ActorFactory) -> Result<Infallible, Wor
         exit(0);
     }
     let WorkerSettings { run_dir, view, .. } = *settings;
-    if view.window || view.video.is_some() {
-        report(Report::Trouble("neither windows nor films are there yet".into()));
-    }
     let (server, runs) = match open_page(&view, Some(run_dir.as_deref())) {
         Ok(page) => page,
         Err(error) => {
@@ -126,11 +136,13 @@ fn work(envs: &EnvRegistry, actors: &dyn ActorFactory) -> Result<Infallible, Wor
             return Err(error);
         }
     };
-    report(Report::Ready { url: server.url().to_owned(), port: server.port() });
+    if view.page {
+        report(Report::Ready { url: server.url().to_owned(), port: server.port() });
+    }
     let own = Arc::clone(&runs[0]);
     thread::Builder::new().name("inbox".into()).spawn(move || {
         match read_all(&mut reader, &own) {
-            // At once, whatever the others are doing.
+            // At once, whatever the others are doing; only a film is finished.
             Ok(()) => exit(0),
             Err(error) => {
                 eprintln!("{}", WorkerError::from(error));
@@ -140,15 +152,7 @@ fn work(envs: &EnvRegistry, actors: &dyn ActorFactory) -> Result<Infallible, Wor
     })?;
     let own = RunWatch::own(Arc::clone(&runs[0]), run_dir.as_deref());
     let watches = std::iter::once(own).chain(others(&view, &runs[1..])).collect();
-    let told = Mutex::new(String::new());
-    play_all(&view, envs, actors, &runs, watches, |run, trouble| {
-        let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
-        // The trainer is told of its own run, and not of the same over and over.
-        if run == 0 && *told != trouble {
-            trouble.clone_into(&mut told);
-            report(Report::Trouble(trouble.into()));
-        }
-    })
+    play_all(&view, envs, actors, &runs, watches, |trouble| report(Report::Trouble(trouble.into())))
 }
 
 /// Asks to be killed when the trainer ends, however it does; that works while this is stopped, too.
@@ -173,11 +177,15 @@ fn open_page(
     let runs = Arc::new(OnceLock::<Vec<Arc<Orders>>>::new());
     let commanded = Arc::clone(&runs);
     let (address, port, token) = (view.address, view.port, view.token.clone());
-    let server = server::start(ServerConfig { address, port, token }, move |run, command| {
+    let on_command = move |run: usize, command| {
         if let Some(orders) = commanded.get().and_then(|runs| runs.get(run)) {
             orders.command(command);
         }
-    })?;
+    };
+    let server = match view.page {
+        true => server::start(ServerConfig { address, port, token }, on_command)?,
+        false => server::nowhere(),
+    };
     let own = own.into_iter().map(|dir| dir.map_or_else(|| "training".into(), name_of));
     let others = view.runs.iter().map(|dir| name_of(dir));
     let names = own.chain(others);
@@ -195,21 +203,53 @@ fn name_of(directory: &Path) -> String {
     directory.file_name().unwrap_or(directory.as_os_str()).to_string_lossy().into_owned()
 }
 
-/// Plays all runs and looks after their directories, for ever.
+/// Plays all runs and looks after their directories, for ever. The first run's troubles are told, but
+/// not the same over and over.
 fn play_all(
     view: &ViewConfig,
     envs: &EnvRegistry,
     actors: &dyn ActorFactory,
     runs: &[Arc<Orders>],
     watches: Vec<RunWatch>,
-    on_trouble: impl Fn(usize, &str) + Sync,
+    on_trouble: impl Fn(&str) + Sync,
 ) -> ! {
-    let on_trouble = &on_trouble;
+    let told = Mutex::new(String::new());
+    let tell = |trouble: &str| {
+        let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
+        if *told != trouble {
+            trouble.clone_into(&mut told);
+            on_trouble(trouble);
+        }
+    };
+    let tell = &tell;
+    let (wish, wishes) = mpsc::channel();
+    let mut wish = view.window.then_some(wish);
     thread::scope(|scope| {
-        scope.spawn(move || watch(watches, actors));
+        scope.spawn(move || watch(watches, actors, view.video.is_some()));
         for (index, orders) in runs.iter().enumerate() {
-            let player = move || Player::new(envs, actors, orders, view);
-            scope.spawn(move || player().run(|trouble| on_trouble(index, trouble)));
+            let window = wish.take().map(Stage::new);
+            if window.is_some() {
+                orders.set_window(true);
+            }
+            let player = move || Player::new(envs, actors, orders, view, window);
+            scope.spawn(move || {
+                player().run(|trouble| {
+                    if index == 0 {
+                        tell(trouble)
+                    }
+                })
+            });
+        }
+        if let Some((orders, file)) = runs.first().zip(view.video.as_deref()) {
+            let filmer = move || Filmer::new(envs, actors, orders, view, file);
+            scope.spawn(move || filmer().run(tell));
+        }
+        // Without a window there are no wishes.
+        for (environment, states) in wishes {
+            if let Err(trouble) = catch(|| Ok(actors.show_window(&environment, &states)?)) {
+                tell(&format!("the window: {trouble}"));
+            }
+            runs.iter().for_each(|orders| orders.set_window(false));
         }
         loop {
             thread::park();

@@ -1,36 +1,36 @@
 //! What one run's player is to do: of each kind the newest.
 
 use std::{
-    sync::{Condvar, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
-use super::series::Series;
+use super::{news::News, series::Series};
 use crate::{
     Subject, ViewConfig,
     frame::Snapshot,
     server::{self, Command, Curve, Run, Status},
 };
 
-/// Between those who bring news of a run, browsers that command it, and the player that plays it.
+/// Between those who bring news of a run, browsers that command it, and those who play it.
 pub(super) struct Orders {
     run: Run,
+    /// Whether a window shows it.
+    window: AtomicBool,
     state: Mutex<State>,
     changed: Condvar,
 }
 
 struct State {
-    subject: Option<Subject>,
-    snapshot: Option<Snapshot>,
+    /// What the player does not know yet.
+    to_play: News,
+    /// What the filmer does not know yet.
+    to_film: News,
     status: Status,
     returns: Series,
-}
-
-/// What the player takes all at once; the subject comes first.
-#[derive(Default)]
-pub(super) struct News {
-    pub(super) subject: Option<Subject>,
-    pub(super) snapshot: Option<Snapshot>,
 }
 
 /// Why a wait for the next step ended.
@@ -52,8 +52,10 @@ impl Orders {
         let max_episode_steps = view.max_episode_steps;
         let status = Status { speed, max_episode_steps, ..Status::default() };
         run.status(status.clone());
-        let state = State { subject: None, snapshot: None, status, returns: Series::default() };
-        Self { run, state: Mutex::new(state), changed: Condvar::new() }
+        let (to_play, to_film) = (News::default(), News::default());
+        let state = State { to_play, to_film, status, returns: Series::default() };
+        let window = AtomicBool::new(false);
+        Self { run, window, state: Mutex::new(state), changed: Condvar::new() }
     }
 
     /// Where it is shown.
@@ -63,23 +65,31 @@ impl Orders {
 
     /// Whether anybody looks.
     pub(super) fn is_watched(&self) -> bool {
-        self.run.viewers() > 0
+        self.run.viewers() > 0 || self.window.load(Ordering::Relaxed)
     }
 
-    /// Changes what is played. A snapshot that nobody took goes with the old subject, unless only
-    /// the environment changed.
+    /// Whether a window shows it from now on.
+    pub(super) fn set_window(&self, window: bool) {
+        self.window.store(window, Ordering::Relaxed);
+        // Whoever waits looks whether there is one.
+        self.change(|_| {});
+    }
+
+    /// Changes what is played.
     pub(super) fn put_subject(&self, subject: Subject) {
         self.change(|state| {
-            if state.subject.as_ref().is_some_and(|before| !subject.goes_on_from(before)) {
-                state.snapshot = None;
-            }
-            state.subject = Some(subject);
+            state.to_play.put_subject(subject.clone());
+            state.to_film.put_subject(subject);
         });
     }
 
     /// Changes the policy, from the next episode on.
     pub(super) fn put_snapshot(&self, snapshot: Snapshot) {
-        self.change(|state| state.snapshot = Some(snapshot));
+        let snapshot = Arc::new(snapshot);
+        self.change(|state| {
+            state.to_play.snapshot = Some(Arc::clone(&snapshot));
+            state.to_film.snapshot = Some(snapshot);
+        });
     }
 
     /// What a browser asks for.
@@ -112,19 +122,28 @@ impl Orders {
     pub(super) fn wait_to_play(&self, ready: bool) -> News {
         let mut state = self.lock();
         loop {
-            let some = ready || state.subject.is_some() || state.snapshot.is_some();
+            let some = ready || state.to_play.is_some();
             if some && self.is_watched() {
-                return News { subject: state.subject.take(), snapshot: state.snapshot.take() };
+                return std::mem::take(&mut state.to_play);
             }
             state = self.wait(state);
         }
+    }
+
+    /// Waits for a policy that was not filmed yet; not if that before is to be filmed `again`.
+    pub(super) fn wait_to_film(&self, again: bool) -> News {
+        let mut state = self.lock();
+        while !again && state.to_film.snapshot.is_none() {
+            state = self.wait(state);
+        }
+        std::mem::take(&mut state.to_film)
     }
 
     /// Waits until news come, at most so long.
     pub(super) fn wait_for_news(&self, limit: Duration) {
         let deadline = Instant::now() + limit;
         let mut state = self.lock();
-        while state.subject.is_none() && state.snapshot.is_none() {
+        while !state.to_play.is_some() {
             let Some(left) = deadline.checked_duration_since(Instant::now()) else { return };
             state = self.wait_for(state, left);
         }
@@ -138,7 +157,8 @@ impl Orders {
         loop {
             let watched = self.is_watched();
             unwatched |= !watched;
-            if state.subject.is_some() || unwatched && watched && state.snapshot.is_some() {
+            let News { subject, snapshot } = &state.to_play;
+            if subject.is_some() || unwatched && watched && snapshot.is_some() {
                 return Next::Stop;
             }
             if !watched || state.status.paused {

@@ -101,10 +101,10 @@ fn is_complete(run: &Path) -> bool {
     manifest.is_some_and(|manifest| manifest.status == Status::Complete)
 }
 
-/// Looks after all runs while somebody looks at one of them.
-pub(super) fn watch(mut watches: Vec<RunWatch>, actors: &dyn ActorFactory) -> ! {
+/// Looks after all runs while somebody looks at one of them, or always where one is filmed.
+pub(super) fn watch(mut watches: Vec<RunWatch>, actors: &dyn ActorFactory, filmed: bool) -> ! {
     loop {
-        if watches.iter().any(|watch| watch.orders.is_watched()) {
+        if filmed || watches.iter().any(|watch| watch.orders.is_watched()) {
             watches.iter_mut().for_each(|watch| watch.look(actors));
         }
         std::thread::sleep(METRICS_EVERY);

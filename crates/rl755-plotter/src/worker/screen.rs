@@ -1,7 +1,5 @@
 //! What of an episode is sent to the page: poses of an environment in three dimensions, or its
 //! picture, and what the actor makes of it.
-//!
-//! Others who want to see the episodes, such as a film or a window, belong beside it.
 
 use std::time::{Duration, Instant};
 

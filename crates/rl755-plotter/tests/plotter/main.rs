@@ -3,6 +3,7 @@
 
 mod browser;
 mod close;
+mod film;
 mod play;
 mod restart;
 mod roles;

@@ -226,7 +226,11 @@ fn gallery() {
     if is_role_of_test("roles::gallery") {
         let runs = stdin().lines().map(|line| line.unwrap().into()).collect();
         let view = ViewConfig { runs, speed_up: 100.0, ..ViewConfig::default() };
-        let ready = |url: &str| println!("\nready {url}");
+        let ready = |event| {
+            if let Event::Ready { url, .. } = event {
+                println!("\nready {url}");
+            }
+        };
         let Err(error) = serve_runs(&view, &EnvRegistry::with_builtin(), &Recorders, ready);
         panic!("{error}");
     }

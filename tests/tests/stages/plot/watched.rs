@@ -90,6 +90,7 @@ impl<'a> Watched<'a> {
         let view = format!("--plot --plot-speed 100 --plot-port {port}");
         let flags = format!("{flags} --model-dir {run} {view}");
         let mut command = lab.command(stage, &flags);
+        command.env_remove("DISPLAY");
         command.stdout(Stdio::null()).stderr(Stdio::piped()).process_group(0);
         let mut process = command.spawn().unwrap();
         let (sender, told) = mpsc::channel();

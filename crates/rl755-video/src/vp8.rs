@@ -4,7 +4,7 @@
 const QUALITY: f32 = 85.0;
 
 /// Encodes `rgb`, `[height, width, 3]`, as a VP8 key frame.
-pub(super) fn key_frame(rgb: &[u8], height: usize, width: usize) -> Result<Vec<u8>, String> {
+pub(crate) fn key_frame(rgb: &[u8], height: usize, width: usize) -> Result<Vec<u8>, String> {
     let side = |side: usize| u32::try_from(side).map_err(|_| format!("{side} pixels are too many"));
     let encoder = webp::Encoder::from_rgb(rgb, side(width)?, side(height)?);
     let picture = encoder.encode_simple(false, QUALITY).map_err(|error| format!("{error:?}"))?;
@@ -27,7 +27,7 @@ fn chunk<'a>(riff: &'a [u8], name: &[u8; 4]) -> Option<&'a [u8]> {
 
 /// Height and width, and the pixels, `[height, width, 3]`, of a key frame.
 #[cfg(test)]
-pub(super) fn decode(frame: &[u8]) -> Option<([usize; 2], Vec<u8>)> {
+pub(crate) fn decode(frame: &[u8]) -> Option<([usize; 2], Vec<u8>)> {
     let padded = frame.len().next_multiple_of(2);
     let mut riff = b"RIFF".to_vec();
     riff.extend((padded as u32 + 12).to_le_bytes());

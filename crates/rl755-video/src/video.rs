@@ -3,10 +3,6 @@
 //! A lossy WebP picture holds one VP8 key frame (RFC 9649, section 2.5), so libwebp, which needs
 //! only a C compiler, encodes the frames. Each stands alone: a player can jump to any.
 
-mod ebml;
-mod film;
-mod vp8;
-
 use std::{
     io::{self, Write},
     path::Path,
@@ -14,9 +10,7 @@ use std::{
 
 use rl755_run::AtomicFile;
 
-pub(crate) use film::Film;
-
-use crate::ControllerError;
+use crate::{VideoError, ebml, vp8};
 
 /// The longest cluster: times within one have 16 bits, and players fetch clusters as a whole.
 const CLUSTER_MILLISECONDS: u64 = 5000;
@@ -41,12 +35,12 @@ impl Video {
     ///
     /// # Errors
     /// When it has another size than the video, or libwebp cannot encode it.
-    pub(crate) fn push(&mut self, rgb: &[u8]) -> Result<(), ControllerError> {
+    pub(crate) fn push(&mut self, rgb: &[u8]) -> Result<(), VideoError> {
         let [height, width] = self.size;
         let scale = self.scale;
         if rgb.is_empty() || rgb.len() != height * width * 3 {
             let reason = format!("{} bytes are not {height} x {width} pixels", rgb.len());
-            return Err(ControllerError::Frame { frame: self.frames.len(), reason });
+            return Err(VideoError::Frame { frame: self.frames.len(), reason });
         }
         let mut large = Vec::with_capacity(rgb.len() * scale * scale);
         for row in rgb.chunks_exact(width * 3) {
@@ -59,7 +53,7 @@ impl Video {
             }
         }
         let frame = vp8::key_frame(&large, height * scale, width * scale)
-            .map_err(|reason| ControllerError::Frame { frame: self.frames.len(), reason })?;
+            .map_err(|reason| VideoError::Frame { frame: self.frames.len(), reason })?;
         self.frames.push(frame);
         Ok(())
     }
@@ -68,13 +62,18 @@ impl Video {
     ///
     /// # Errors
     /// When the file cannot be written; there is none then.
-    pub(crate) fn write(&self, path: &Path) -> Result<(), ControllerError> {
+    pub(crate) fn write(&self, path: &Path) -> Result<(), VideoError> {
         let write = || -> io::Result<()> {
             let mut file = AtomicFile::create(path)?;
             file.write_all(&self.webm())?;
             file.commit()
         };
-        write().map_err(ControllerError::io(path))
+        write().map_err(|source| VideoError::Io { path: path.to_owned(), source })
+    }
+
+    /// How long it is.
+    pub(crate) fn seconds(&self) -> f64 {
+        self.frames.len() as f64 / self.frames_per_second
     }
 
     /// When frame `index` is shown, in milliseconds.
@@ -234,7 +233,7 @@ mod tests {
         let mut video = Video::new([16, 32], 4, 50.0);
         for length in [0, 16 * 32, 16 * 32 * 3 - 1, 16 * 32 * 3 + 96] {
             let error = video.push(&vec![0; length]).unwrap_err();
-            assert!(matches!(error, ControllerError::Frame { frame: 0, .. }), "{length}: {error}");
+            assert!(matches!(error, VideoError::Frame { frame: 0, .. }), "{length}: {error}");
         }
         // VP8 has 14 bits for a side.
         assert!(Video::new([1, 16_383], 1, 50.0).push(&[0; 16_383 * 3]).is_ok());

@@ -2,16 +2,16 @@
 //! the data.
 
 /// The id of the header.
-pub(super) const EBML: u32 = 0x1A45_DFA3;
+pub(crate) const EBML: u32 = 0x1A45_DFA3;
 /// The id of the element with everything else.
-pub(super) const SEGMENT: u32 = 0x1853_8067;
+pub(crate) const SEGMENT: u32 = 0x1853_8067;
 /// The id of a stretch of blocks.
-pub(super) const CLUSTER: u32 = 0x1F43_B675;
+pub(crate) const CLUSTER: u32 = 0x1F43_B675;
 /// The id of a block with one frame.
-pub(super) const SIMPLE_BLOCK: u32 = 0xA3;
+pub(crate) const SIMPLE_BLOCK: u32 = 0xA3;
 
 /// An element with bytes.
-pub(super) fn binary(id: u32, data: &[u8]) -> Vec<u8> {
+pub(crate) fn binary(id: u32, data: &[u8]) -> Vec<u8> {
     let id = id.to_be_bytes();
     let begin = id.iter().position(|byte| *byte != 0).unwrap_or(3);
     // Lengths always take eight bytes: a leading 1 says so.
@@ -20,28 +20,28 @@ pub(super) fn binary(id: u32, data: &[u8]) -> Vec<u8> {
 }
 
 /// An element with elements.
-pub(super) fn master(id: u32, parts: &[Vec<u8>]) -> Vec<u8> {
+pub(crate) fn master(id: u32, parts: &[Vec<u8>]) -> Vec<u8> {
     binary(id, &parts.concat())
 }
 
 /// An element with a whole number.
-pub(super) fn unsigned(id: u32, value: u64) -> Vec<u8> {
+pub(crate) fn unsigned(id: u32, value: u64) -> Vec<u8> {
     binary(id, &value.to_be_bytes())
 }
 
 /// An element with a number.
-pub(super) fn float(id: u32, value: f64) -> Vec<u8> {
+pub(crate) fn float(id: u32, value: f64) -> Vec<u8> {
     binary(id, &value.to_be_bytes())
 }
 
 /// An element with text.
-pub(super) fn text(id: u32, value: &str) -> Vec<u8> {
+pub(crate) fn text(id: u32, value: &str) -> Vec<u8> {
     binary(id, value.as_bytes())
 }
 
 /// The elements in `bytes` by id, as any reader would take them apart.
 #[cfg(test)]
-pub(super) fn parse(mut bytes: &[u8]) -> Vec<(u32, &[u8])> {
+pub(crate) fn parse(mut bytes: &[u8]) -> Vec<(u32, &[u8])> {
     let mut elements = Vec::new();
     while let Some(&first) = bytes.first() {
         let id_length = first.leading_zeros() as usize + 1;
