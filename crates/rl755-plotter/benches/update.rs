@@ -131,6 +131,7 @@ fn print(
 ) {
     let mut times: Vec<f64> = (0..UPDATES)
         .map(|number| {
+            // As far apart as the updates of a fast training; the pause is not timed.
             thread::sleep(PAUSE);
             between(number);
             let began = Instant::now();

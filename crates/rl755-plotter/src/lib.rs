@@ -9,7 +9,8 @@
 //! use rl755_plotter::{Plotter, PlotterConfig, Subject, WORKER_ARGUMENT, worker_main};
 //! # fn my_actors() -> impl rl755_plotter::ActorFactory { struct A; impl rl755_plotter::ActorFactory for A {
 //! #     fn make(&self, _: &rl755_env::EnvSpec, _: &serde_json::Value)
-//! #     -> Result<Box<dyn rl755_plotter::Actor>, rl755_plotter::ActorError> { todo!() } } A }
+//! #     -> Result<Box<dyn rl755_plotter::Actor>, rl755_plotter::ActorError> {
+//! #         Err(rl755_plotter::ActorError::new("an example acts not")) } } A }
 //!
 //! fn main() -> std::process::ExitCode {
 //!     if std::env::args().nth(1).as_deref() == Some(WORKER_ARGUMENT) {

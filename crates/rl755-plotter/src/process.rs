@@ -73,6 +73,7 @@ impl Process {
         let deadline = Instant::now() + grace;
         let mut gone = self.is_gone();
         while !gone && Instant::now() < deadline {
+            // The standard library has no wait with a deadline, and SIGCHLD is the program's.
             std::thread::sleep(LOOK_AGAIN);
             gone = self.is_gone();
         }

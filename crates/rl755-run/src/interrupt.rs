@@ -2,10 +2,7 @@
 
 use std::{
     fs, io,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     thread,
     time::{Duration, Instant},
 };
@@ -23,7 +20,19 @@ const ONE_REQUEST: Duration = Duration::from_secs(1);
 ///
 /// Work looks at it at points where stopping loses nothing, saves, and returns.
 #[derive(Clone, Debug, Default)]
-pub struct Interrupt(Arc<AtomicBool>);
+pub struct Interrupt(Arc<Request>);
+
+#[derive(Debug, Default)]
+struct Request {
+    raised: Mutex<bool>,
+    changed: Condvar,
+}
+
+impl Request {
+    fn lock(&self) -> MutexGuard<'_, bool> {
+        self.raised.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 impl Interrupt {
     /// A flag that only [`raise`](Self::raise) sets; for tests and for libraries' callers.
@@ -60,12 +69,24 @@ impl Interrupt {
 
     /// Asks for a stop.
     pub fn raise(&self) {
-        self.0.store(true, Ordering::SeqCst);
+        *self.0.lock() = true;
+        self.0.changed.notify_all();
     }
 
     /// Whether a stop was asked for.
     pub fn is_raised(&self) -> bool {
-        self.0.load(Ordering::SeqCst)
+        *self.0.lock()
+    }
+
+    /// Waits until a stop is asked for.
+    pub fn wait(&self) {
+        while !self.wait_for(Duration::MAX) {}
+    }
+
+    /// Waits until a stop is asked for, for so long at most; whether it was.
+    pub fn wait_for(&self, limit: Duration) -> bool {
+        let waited = self.0.changed.wait_timeout_while(self.0.lock(), limit, |raised| !*raised);
+        *waited.unwrap_or_else(PoisonError::into_inner).0
     }
 }
 
@@ -75,4 +96,20 @@ fn is_ignored(signal: i32) -> bool {
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
     mask & (1 << (signal - 1)) != 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waiting_ends_with_the_request_or_the_time() {
+        let interrupt = Interrupt::new();
+        assert!(!interrupt.wait_for(Duration::ZERO));
+        let raiser = interrupt.clone();
+        let raising = thread::spawn(move || raiser.raise());
+        interrupt.wait();
+        assert!(interrupt.is_raised() && interrupt.wait_for(Duration::MAX));
+        raising.join().unwrap();
+    }
 }

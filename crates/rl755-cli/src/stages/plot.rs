@@ -1,6 +1,6 @@
 //! `rl755-plot`.
 
-use std::{net::IpAddr, path::PathBuf, thread, time::Duration};
+use std::{net::IpAddr, path::PathBuf, thread};
 
 use anyhow::{Context, bail};
 use rl755_plotter::{ActorFactory, Event, ViewConfig, exit, serve_runs};
@@ -13,9 +13,6 @@ use crate::{
     plot_flags::{port, speed, token},
     view_flags::ViewFlags,
 };
-
-/// How soon Ctrl-C is noticed.
-const LOOK: Duration = Duration::from_millis(100);
 
 /// Show runs on a page for browsers: their curves, and the newest policy of each as it plays
 ///
@@ -79,9 +76,7 @@ impl Stage for Plot {
         let interrupt = desk.interrupt.clone();
         // Serving has no end of its own, and leaves nothing that would have to be finished.
         thread::Builder::new().name("interrupt".into()).spawn(move || {
-            while !interrupt.is_raised() {
-                thread::sleep(LOOK);
-            }
+            interrupt.wait();
             exit(130)
         })?;
         let tell = |event: Event| {

@@ -108,6 +108,7 @@ impl<'a> Filmer<'a> {
                 // Whatever state it is in, it is made anew.
                 self.play = None;
             }
+            // So that films take half of the time at most, however slowly they are drawn.
             thread::sleep(began.elapsed().max(REST));
         }
     }

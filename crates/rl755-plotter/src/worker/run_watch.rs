@@ -107,6 +107,7 @@ pub(super) fn watch(mut watches: Vec<RunWatch>, actors: &dyn ActorFactory, filme
         if filmed || watches.iter().any(|watch| watch.orders.is_watched()) {
             watches.iter_mut().for_each(|watch| watch.look(actors));
         }
+        // Nothing tells when files grow on a network's file system, where runs of other machines lie.
         std::thread::sleep(METRICS_EVERY);
     }
 }

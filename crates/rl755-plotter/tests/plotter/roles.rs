@@ -253,7 +253,7 @@ fn garbage() {
     }
 }
 
-/// Reads a little at a time.
+/// Reads a little at a time, slowly: that is its role. No test waits for it.
 #[test]
 fn slow() {
     let mut some = [0; 1024];

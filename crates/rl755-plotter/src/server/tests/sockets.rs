@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::{
     client::{Browser, assert_serves, server, step_of},
-    demonstration::{swimmer, swimming},
+    swimmer::{swimmer, swimming},
 };
 use crate::server::{
     Command, Curve, Moment, ServerConfig, ServerError, Shown, Snapshot, Status, start,
