@@ -102,10 +102,12 @@ fn parts(rows: usize) -> Vec<Range<usize>> {
 
 /// What `work` gives for each part, in their order.
 fn in_order<P: Send, T: Send>(parts: Vec<P>, work: impl Fn(P) -> T + Send + Sync) -> Vec<T> {
-    match parts.len() {
-        // Minibatches are not worth waking threads for.
-        0 | 1 => parts.into_iter().map(work).collect(),
-        _ => parts.into_par_iter().map(work).collect(),
+    // Minibatches are not worth waking threads for, and a pool of one thread would have this one wait
+    // for another, which is woken on whichever core.
+    if parts.len() < 2 || rayon::current_num_threads() == 1 {
+        parts.into_iter().map(work).collect()
+    } else {
+        parts.into_par_iter().map(work).collect()
     }
 }
 
