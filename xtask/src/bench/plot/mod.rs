@@ -21,7 +21,7 @@ use crate::{
 /// in trainings that are run one after another, plotted and not, so that all meet the same machine;
 /// ratios are taken within a round. Chromium draws without a display and on the processor, so it
 /// is given the lowest priority, as on a machine that is at work; one row has it at the priority
-/// that it chooses. docs/benchmarks.md gets the table.
+/// that it chooses, and one shows what it takes without a plot. docs/benchmarks.md gets the table.
 #[derive(clap::Args)]
 pub(crate) struct PlotBench {
     /// Rounds of each training
@@ -42,6 +42,8 @@ pub(crate) struct PlotBench {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Watched {
     Not,
+    /// The same, while a browser that gives way shows an empty page.
+    EmptyPage,
     /// The page is open, in a browser that gives way.
     Page,
     /// The same, and the worker is stopped while the iterations are timed.
@@ -51,7 +53,13 @@ enum Watched {
 }
 
 impl Watched {
-    const ALL: [Self; 4] = [Self::Not, Self::Page, Self::WorkerStopped, Self::EagerBrowser];
+    const ALL: [Self; 5] =
+        [Self::Not, Self::EmptyPage, Self::Page, Self::WorkerStopped, Self::EagerBrowser];
+
+    /// Whether the training has a plotter.
+    fn plots(self) -> bool {
+        !matches!(self, Self::Not | Self::EmptyPage)
+    }
 }
 
 impl PlotBench {

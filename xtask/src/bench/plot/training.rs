@@ -45,17 +45,18 @@ pub(super) fn measure(
 ) -> anyhow::Result<Measured> {
     let directory = tempfile::tempdir()?;
     let mut training = Training::start(program, threads, watched, directory.path())?;
-    let browser = match &training.url {
-        Some(url) => {
-            let gives_way = watched != Watched::EagerBrowser;
-            Some(Browser::open(browser, gives_way, url, directory.path())?)
-        }
-        None => None,
+    let browser = if watched == Watched::Not {
+        None
+    } else {
+        let url = training.url.as_deref().unwrap_or("about:blank");
+        let gives_way = watched != Watched::EagerBrowser;
+        Some(Browser::open(browser, gives_way, url, directory.path())?)
     };
     training.wait_for(BEFORE)?;
-    let worker = match browser {
-        Some(_) => Some(worker(training.child.id()).context("the plotter has no worker")?),
-        None => None,
+    let worker = if watched.plots() {
+        Some(worker(training.child.id()).context("the plotter has no worker")?)
+    } else {
+        None
     };
     if let Some(worker) = worker.filter(|_| watched == Watched::WorkerStopped) {
         kill(Pid::from_raw(i32::try_from(worker)?), Signal::SIGSTOP)?;
@@ -99,7 +100,7 @@ impl Training {
         let mut command = Command::new(program);
         command.args(["--iterations", "1000000", "--threads", &threads.to_string()]);
         command.arg("--model-dir").arg(&model_dir);
-        if watched != Watched::Not {
+        if watched.plots() {
             command.arg("--plot");
         }
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
@@ -109,7 +110,7 @@ impl Training {
         let metrics = model_dir.join("metrics.jsonl");
         let mut training = Self { child, metrics, url: None };
         let mut lines = BufReader::new(output).lines();
-        while watched != Watched::Not && training.url.is_none() {
+        while watched.plots() && training.url.is_none() {
             let line = lines.next().with_context(|| format!("`{shown}` ended early"))??;
             training.url = line.strip_prefix("the plot is at ").map(str::to_owned);
         }
