@@ -149,6 +149,11 @@ impl Mailbox {
         self.changed.notify_all();
     }
 
+    /// What the worker reported since that was taken last.
+    pub(crate) fn take_reports(&self) -> VecDeque<Report> {
+        std::mem::take(&mut self.lock().reports)
+    }
+
     /// The worker of that life reports no more; and why, if not by itself.
     pub(crate) fn put_end(&self, life: u64, why: Option<String>) {
         self.lock().ended = Some((life, why));

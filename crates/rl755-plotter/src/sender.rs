@@ -154,9 +154,13 @@ impl Sender {
         // Its input has ended, which tells it to end. One that closes its output is about to.
         let ends = self.mailbox.wait_ended(life, GRACE);
         let status = self.process.reap(if ends { GRACE } else { Duration::ZERO });
-        // Its last words.
+        // Its last words, which say why it ended where it could not be told anything any more.
         let _ = logged.map(|ended| ended.recv_timeout(LAST_WORDS));
-        fed.map(|why| match (why, status) {
+        let why = fed?;
+        for report in self.mailbox.take_reports() {
+            self.hear(report, pipes.id);
+        }
+        Some(match (why, status) {
             (Why::Seen(_), Some(status)) => format!("ended with {status}"),
             (Why::Known(why) | Why::Seen(why), _) => why,
         })

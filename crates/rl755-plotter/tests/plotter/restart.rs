@@ -96,17 +96,24 @@ fn why_a_worker_ended_is_told() {
 fn an_address_that_cannot_be_served_is_told() {
     let directory = tempfile::tempdir().unwrap();
     let recording = Recording::new(directory.path());
-    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
-    let (plotter, events) = plotter("roles::player", recording.subject("CartPole-v1", 1), |c| {
-        c.view.port = taken.local_addr().unwrap().port();
-    });
-    match events.recv_timeout(LIMIT).unwrap() {
-        Event::Trouble(text) => assert!(text.contains("cannot be served on 127.0.0.1"), "{text}"),
-        other => panic!("{other}"),
+    // What the worker ends without having read is more than a pipe holds, too.
+    for parameters in [1, 1_000_000] {
+        let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+        let subject = recording.subject("CartPole-v1", parameters);
+        let (plotter, events) = plotter("roles::player", subject, |c| {
+            c.view.port = taken.local_addr().unwrap().port();
+        });
+        plotter.update(1, &vec![0.5; parameters]);
+        match events.recv_timeout(LIMIT).unwrap() {
+            Event::Trouble(text) => {
+                assert!(text.contains("cannot be served on 127.0.0.1"), "{text}");
+            }
+            other => panic!("{other}"),
+        }
+        assert!(matches!(events.recv_timeout(LIMIT).unwrap(), Event::Ended { .. }));
+        // As soon as it can be, it is.
+        drop(taken);
+        wait_ready(&events);
+        plotter.close();
     }
-    assert!(matches!(events.recv_timeout(LIMIT).unwrap(), Event::Ended { .. }));
-    // As soon as it can be, it is.
-    drop(taken);
-    wait_ready(&events);
-    plotter.close();
 }
