@@ -26,7 +26,7 @@ pub struct Film {
 impl Film {
     /// Of an episode of `env`.
     pub fn new(env: &dyn Env) -> Self {
-        let (spec, steps_per_second) = (env.spec().clone(), steps_per_second(env));
+        let (spec, steps_per_second) = (env.spec().clone(), step_seconds(env).recip());
         Self { spec, steps_per_second, stride: 1, states: 0, video: None, failure: None }
     }
 
@@ -93,16 +93,18 @@ impl Film {
     }
 }
 
-/// Steps in a second of an environment's own time: the simulation's, or Gymnasium's `render_fps`, and
-/// CarRacing's for environments of others.
-fn steps_per_second(env: &dyn Env) -> f64 {
+/// How long a step takes in an environment's own time, from a millisecond to a second: the
+/// simulation's, or what Gymnasium's `render_fps` says, and CarRacing's for environments of others.
+pub fn step_seconds(env: &dyn Env) -> f64 {
     if let Some(scene) = env.scene() {
-        return 1.0 / scene.step_seconds().clamp(1e-3, 1.0);
+        let seconds = scene.step_seconds();
+        // Not so where it is NaN.
+        return if seconds > 1e-3 { seconds.min(1.0) } else { 1e-3 };
     }
     match env.spec().id.split([':', '-']).next() {
-        Some("Acrobot") => 15.0,
-        Some("Pendulum" | "MountainCar" | "MountainCarContinuous") => 30.0,
-        _ => 50.0,
+        Some("Acrobot") => 1.0 / 15.0,
+        Some("Pendulum" | "MountainCar" | "MountainCarContinuous") => 1.0 / 30.0,
+        _ => 1.0 / 50.0,
     }
 }
 
@@ -111,6 +113,18 @@ mod tests {
     use rl755_env::{EnvRegistry, ObservationBuffer};
 
     use super::*;
+
+    #[test]
+    fn steps_take_as_long_as_gymnasium_shows_them() {
+        let envs = EnvRegistry::with_builtin();
+        let check = |id: &str, rate: f64| {
+            assert_eq!(step_seconds(&*envs.make(id).unwrap()), rate.recip(), "{id}");
+        };
+        check("CartPole-v1", 50.0);
+        check("Pendulum-v1", 30.0);
+        check("Acrobot-v1", 15.0);
+        check("CarRacing-v3:continuous=false", 50.0);
+    }
 
     #[test]
     fn a_thinned_film_draws_less_and_is_as_long() {

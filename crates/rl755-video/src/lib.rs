@@ -24,4 +24,4 @@ mod video;
 mod vp8;
 
 pub use error::VideoError;
-pub use film::Film;
+pub use film::{Film, step_seconds};

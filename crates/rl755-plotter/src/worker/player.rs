@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use rl755_env::EnvRegistry;
 use rl755_run::derive_seed;
+use rl755_video::step_seconds;
 
 use super::{
     news::News,
@@ -15,10 +16,6 @@ use super::{
 };
 use crate::{ActorFactory, Subject, ViewConfig, server::Moment};
 
-/// How long a step takes in an environment that does not tell.
-const STEP_SECONDS: f64 = 0.05;
-/// No step is shown for less or longer, at real speed.
-const STEP_LIMITS: (f64, f64) = (1e-3, 1.0);
 /// What does not work is tried again after this, or when there is news.
 const TRY_AGAIN: Duration = Duration::from_secs(5);
 /// A player that is too slow for its speed does not run after it for longer.
@@ -72,7 +69,7 @@ impl<'a> Player<'a> {
     }
 
     /// Plays for ever. Trouble is shown on the page and told to `on_trouble`.
-    pub(super) fn run(mut self, on_trouble: impl Fn(&str)) -> ! {
+    pub(super) fn run(mut self, mut on_trouble: impl FnMut(&str)) -> ! {
         loop {
             let ready = self.known.subject.is_some() && self.known.snapshot.is_some();
             self.take_news(ready);
@@ -130,6 +127,8 @@ impl<'a> Player<'a> {
             if step.done() || at.step >= self.max_episode_steps {
                 screen.show(at, f64::INFINITY, &mut *play.env, None)?;
                 self.orders.episode_ended(snapshot.step, episode_return);
+                // The end is seen as long as what was before it.
+                self.orders.wait_to_step(due);
                 return Ok(());
             }
         }
@@ -145,9 +144,7 @@ impl Shown {
     ) -> Result<Self, Trouble> {
         let play = Play::new(envs, actors, subject)?;
         let screen = Screen::new(orders.run().clone(), &subject.environment);
-        let step_seconds = play.env.scene().map_or(STEP_SECONDS, |scene| scene.step_seconds());
-        // `max` and `min` take a number rather than NaN.
-        let step_seconds = step_seconds.max(STEP_LIMITS.0).min(STEP_LIMITS.1);
+        let step_seconds = step_seconds(&*play.env);
         Ok(Self { play, screen, step_seconds })
     }
 }

@@ -1,6 +1,6 @@
 //! What a worker plays.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rl755_plotter::{Event, Subject};
 use serde_json::Value;
@@ -42,7 +42,7 @@ fn the_last_of_many_snapshots_is_played_again_and_again() {
 fn a_subject_and_a_snapshot_that_come_together_are_both_applied() {
     let directory = tempfile::tempdir().unwrap();
     let mut recording = Recording::new(directory.path());
-    // So slow that the first episode would take minutes.
+    // So slow that the first episode takes seconds.
     let (plotter, events) = plotter("roles::player", recording.subject("CartPole-v1", 1), |c| {
         c.view.speed_up = 0.1;
     });
@@ -80,6 +80,26 @@ fn the_longest_episode_is_honoured_and_the_state_reset() {
     for _ in 0..3 {
         assert_eq!(recording.line(), "begin after 7");
     }
+    plotter.close();
+}
+
+#[test]
+fn each_state_is_shown_for_as_long_as_it_lasts_the_end_too() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut recording = Recording::new(directory.path());
+    let (plotter, events) = plotter("roles::player", recording.subject("Pendulum-v1", 1), |c| {
+        c.view.speed_up = 1.0;
+        c.view.max_episode_steps = Some(1);
+    });
+    let _browser = Browser::open(&wait_ready(&events).0);
+    let began = Instant::now();
+    plotter.update(1, &[0.5]);
+    recording.accept();
+    for _ in 0..=15 {
+        recording.find("begin");
+    }
+    // Gymnasium shows 30 states a second.
+    assert!(began.elapsed() >= Duration::from_millis(500), "{:?}", began.elapsed());
     plotter.close();
 }
 
