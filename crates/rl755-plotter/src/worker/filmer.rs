@@ -97,7 +97,7 @@ impl<'a> Filmer<'a> {
 
     /// Films an episode of the newest policy whenever there is a newer one or it can show more, for
     /// ever.
-    pub(super) fn run(mut self, on_trouble: impl Fn(&str)) -> ! {
+    pub(super) fn run(mut self, mut on_trouble: impl FnMut(&str)) -> ! {
         loop {
             if self.known.update(self.orders.wait_to_film(self.again)) {
                 self.play = None;

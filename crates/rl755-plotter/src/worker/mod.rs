@@ -46,7 +46,7 @@ use inbox::read_all;
 use orders::Orders;
 use player::Player;
 use run_watch::{RunWatch, watch};
-use trouble::catch;
+use trouble::{catch, each_once};
 use window::Stage;
 
 /// Why there is no page.
@@ -203,8 +203,8 @@ fn name_of(directory: &Path) -> String {
     directory.file_name().unwrap_or(directory.as_os_str()).to_string_lossy().into_owned()
 }
 
-/// Plays all runs and looks after their directories, for ever. The first run's troubles are told, but
-/// not the same over and over.
+/// Plays all runs and looks after their directories, for ever. The first run's troubles are told: its
+/// player's and its filmer's apart, as each has the same over and over.
 fn play_all(
     view: &ViewConfig,
     envs: &EnvRegistry,
@@ -213,15 +213,7 @@ fn play_all(
     watches: Vec<RunWatch>,
     on_trouble: impl Fn(&str) + Sync,
 ) -> ! {
-    let told = Mutex::new(String::new());
-    let tell = |trouble: &str| {
-        let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
-        if *told != trouble {
-            trouble.clone_into(&mut told);
-            on_trouble(trouble);
-        }
-    };
-    let tell = &tell;
+    let on_trouble = &on_trouble;
     let (wish, wishes) = mpsc::channel();
     let mut wish = view.window.then_some(wish);
     thread::scope(|scope| {
@@ -232,22 +224,21 @@ fn play_all(
                 orders.set_window(true);
             }
             let player = move || Player::new(envs, actors, orders, view, window);
-            scope.spawn(move || {
-                player().run(|trouble| {
-                    if index == 0 {
-                        tell(trouble)
-                    }
-                })
+            let tell = each_once(move |trouble| {
+                if index == 0 {
+                    on_trouble(trouble);
+                }
             });
+            scope.spawn(move || player().run(tell));
         }
         if let Some((orders, file)) = runs.first().zip(view.video.as_deref()) {
             let filmer = move || Filmer::new(envs, actors, orders, view, file);
-            scope.spawn(move || filmer().run(tell));
+            scope.spawn(move || filmer().run(each_once(on_trouble)));
         }
         // Without a window there are no wishes.
         for (environment, states) in wishes {
             if let Err(trouble) = catch(|| Ok(actors.show_window(&environment, &states)?)) {
-                tell(&format!("the window: {trouble}"));
+                on_trouble(&format!("the window: {trouble}"));
             }
             runs.iter().for_each(|orders| orders.set_window(false));
         }
