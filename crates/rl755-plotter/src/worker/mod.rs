@@ -24,7 +24,7 @@ use std::{
     fs::File,
     io::{self, IsTerminal},
     os::fd::AsFd,
-    path::Path,
+    path::{Path, PathBuf},
     process::ExitCode,
     sync::{Arc, Mutex, OnceLock, PoisonError, mpsc},
     thread,
@@ -186,9 +186,10 @@ fn open_page(
         true => server::start(ServerConfig { address, port, token }, on_command)?,
         false => server::nowhere(),
     };
-    let own = own.into_iter().map(|dir| dir.map_or_else(|| "training".into(), name_of));
-    let others = view.runs.iter().map(|dir| name_of(dir));
-    let names = own.chain(others);
+    let directories: Vec<_> =
+        own.flatten().into_iter().chain(view.runs.iter().map(PathBuf::as_path)).collect();
+    let nameless = matches!(own, Some(None)).then(|| "training".to_owned());
+    let names = nameless.into_iter().chain(names_of(&directories));
     let orders = names.map(|name| Arc::new(Orders::new(server.add_run(&name), view))).collect();
     Ok((server, runs.get_or_init(|| orders).clone()))
 }
@@ -198,9 +199,22 @@ fn others(view: &ViewConfig, runs: &[Arc<Orders>]) -> impl Iterator<Item = RunWa
     runs.iter().zip(&view.runs).map(|(orders, run)| RunWatch::other(Arc::clone(orders), run))
 }
 
-/// A run's name on the page.
-fn name_of(directory: &Path) -> String {
-    directory.file_name().unwrap_or(directory.as_os_str()).to_string_lossy().into_owned()
+/// The names of runs on the page: those of their directories, after as many of the directories above as
+/// it takes to tell them apart.
+fn names_of(directories: &[&Path]) -> impl Iterator<Item = String> {
+    let end = |directory: &Path, parts: usize| -> PathBuf {
+        let above = directory.components().count().saturating_sub(parts);
+        directory.components().skip(above).collect()
+    };
+    directories.iter().map(move |directory| {
+        let is_only = |parts: &usize| {
+            let name = end(directory, *parts);
+            directories.iter().filter(|other| end(other, *parts) == name).count() == 1
+        };
+        let most = directory.components().count();
+        let parts = (1..most).find(is_only).unwrap_or(most);
+        end(directory, parts).to_string_lossy().into_owned()
+    })
 }
 
 /// Plays all runs and looks after their directories, for ever. The first run's troubles are told: its
@@ -246,4 +260,21 @@ fn play_all(
             thread::park();
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_are_called_what_tells_them_apart() {
+        let check = |directories: &[&str], expected: &[&str]| {
+            let directories: Vec<_> = directories.iter().map(Path::new).collect();
+            assert_eq!(names_of(&directories).collect::<Vec<_>>(), expected);
+        };
+        check(&["runs/a", "/tmp/b/", "c/."], &["a", "b", "c"]);
+        check(&["one/run", "two/run", "run", "other"], &["one/run", "two/run", "run", "other"]);
+        check(&["a/x/run", "b/x/run"], &["a/x/run", "b/x/run"]);
+        check(&["run", "run", ".", "/"], &["run", "run", ".", "/"]);
+    }
 }
