@@ -33,6 +33,8 @@ pub(crate) struct WorkerSettings {
     pub(crate) run_dir: Option<PathBuf>,
     /// What is shown, and where.
     pub(crate) view: ViewConfig,
+    /// The port where the page was served last.
+    pub(crate) served: Option<u16>,
 }
 
 /// A policy at one time.
@@ -210,8 +212,8 @@ mod tests {
     #[test]
     fn frames_are_read_as_they_were_written() {
         let made = SystemTime::UNIX_EPOCH + Duration::from_millis(1_795_000_000_123);
-        let settings =
-            WorkerSettings { parent: 7, run_dir: Some("run".into()), view: ViewConfig::default() };
+        let (run_dir, view) = (Some("run".into()), ViewConfig::default());
+        let settings = WorkerSettings { parent: 7, run_dir, view, served: Some(6755) };
         let mut bytes = Vec::new();
         write_settings(&mut bytes, &settings).unwrap();
         let mut expected = vec![Message::Settings(Box::new(settings))];

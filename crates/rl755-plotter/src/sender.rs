@@ -36,9 +36,7 @@ pub(crate) struct Sender {
     config: PlotterConfig,
     /// What the workers say beside their reports, if there is a place for it.
     log: Option<Arc<Log>>,
-    /// The port that was asked for.
-    port: u16,
-    /// The port where the last worker served.
+    /// The port where a worker served last.
     served: Option<u16>,
     /// What the worker plays.
     subject: Option<Subject>,
@@ -78,7 +76,6 @@ impl Sender {
         Self {
             mailbox,
             process,
-            port: config.view.port,
             served: None,
             log: None,
             config,
@@ -124,8 +121,6 @@ impl Sender {
     fn live(&mut self) -> Option<String> {
         self.life += 1;
         self.mailbox.begin_life();
-        // The page is to be found where it was, unless another program serves there now.
-        self.config.view.port = self.served.take().unwrap_or(self.port);
         let program = self.config.worker.program.display();
         let pipes = match self.process.start(&self.config.worker, self.log.is_some()) {
             Ok(pipes) => pipes,
@@ -172,6 +167,7 @@ impl Sender {
             parent: std::process::id(),
             run_dir: self.config.run_dir.clone(),
             view: self.config.view.clone(),
+            served: self.served,
         };
         if let Err(error) = frame::write_settings(&mut to, &settings) {
             return Some(broken(error));
@@ -261,14 +257,47 @@ impl Sender {
 fn broken(error: io::Error) -> Why {
     let why = format!("cannot be told anything: {error}");
     match error.kind() {
-        io::ErrorKind::InvalidInput => Why::Known(why),
+        io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData => Why::Known(why),
         _ => Why::Seen(why),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
+
     use super::*;
+    use crate::frame::{FrameReader, Message};
+
+    fn sender(config: PlotterConfig) -> Sender {
+        let actor = serde_json::Value::Null;
+        let subject = Subject { environment: "a".into(), actor, parameters: 1 };
+        Sender::new(Arc::new(Mailbox::new(subject)), Arc::default(), config)
+    }
+
+    #[test]
+    fn each_worker_after_it_is_told_where_the_page_was() {
+        let mut sender = sender(PlotterConfig::default());
+        sender.hear(Report::Ready { url: String::new(), port: 755 }, 1);
+        // The second comes where the first ended before it served.
+        for _ in 0..2 {
+            sender.mailbox.put_end(sender.life, None);
+            let mut sent = Vec::new();
+            sender.feed(&mut sent, 0);
+            let Ok(Some(Message::Settings(settings))) = FrameReader::new(&*sent).next() else {
+                panic!("{sent:?}");
+            };
+            assert_eq!(settings.served, Some(755));
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_told_is_why_a_worker_ended() {
+        let run_dir = Some(OsStr::from_bytes(b"run \xff").into());
+        let mut sender = sender(PlotterConfig { run_dir, ..PlotterConfig::default() });
+        let Some(Why::Known(why)) = sender.feed(Vec::new(), 0) else { panic!("it is not known") };
+        assert!(why.contains("UTF-8"), "{why}");
+    }
 
     #[test]
     fn what_comes_as_a_worker_ends_is_kept_for_the_next() {

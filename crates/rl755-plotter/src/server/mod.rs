@@ -38,6 +38,8 @@ const MORE_PORTS: u16 = 64;
 pub(crate) struct ServerConfig {
     /// Loopback, unless the user says otherwise.
     pub(crate) address: IpAddr,
+    /// Where browsers look for the page: tried before `port`.
+    pub(crate) served: Option<u16>,
     /// 0 takes 6755 or the next free one.
     pub(crate) port: u16,
     /// What a browser has to say in the address. Without one the loopback address asks for
@@ -115,7 +117,7 @@ pub(crate) fn start(
     config: ServerConfig,
     on_command: impl Fn(usize, Command) + Send + Sync + 'static,
 ) -> Result<Server, ServerError> {
-    let listener = listen(config.address, config.port)?;
+    let listener = listen(&config)?;
     listener.set_nonblocking(true)?;
     let port = listener.local_addr()?.port();
     let token = match config.token {
@@ -141,11 +143,12 @@ pub(crate) fn start(
     Ok(Server { url, port, hub, stop: Some(stop), thread: Some(thread) })
 }
 
-/// The port asked for, or for 0 the usual one or the next that is free.
-fn listen(address: IpAddr, port: u16) -> Result<TcpListener, ServerError> {
+/// Where the page was served, else the port asked for, or for 0 the usual one or the next that is free.
+fn listen(config: &ServerConfig) -> Result<TcpListener, ServerError> {
+    let ServerConfig { address, served, port, .. } = *config;
     let usual = (port == 0).then_some(USUAL_PORT..=USUAL_PORT + MORE_PORTS);
     // If none of those is free, the system finds one for 0.
-    let ports = usual.into_iter().flatten().chain([port]);
+    let ports = served.into_iter().chain(usual.into_iter().flatten()).chain([port]);
     let mut failure = None;
     for port in ports {
         let address = SocketAddr::new(address, port);

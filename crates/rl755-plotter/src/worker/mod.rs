@@ -97,7 +97,7 @@ pub fn serve_runs(
     actors: &dyn ActorFactory,
     on_event: impl Fn(Event) + Sync,
 ) -> Result<Infallible, WorkerError> {
-    let (server, runs) = open_page(view, None)?;
+    let (server, runs) = open_page(view, None, None)?;
     if view.page {
         on_event(Event::Ready { url: server.url().to_owned(), process: std::process::id() });
     }
@@ -128,8 +128,8 @@ fn work(envs: &EnvRegistry, actors: &dyn ActorFactory) -> Result<Infallible, Wor
     if system::getppid().map(|p| p.as_raw_nonzero().get() as u32) != Some(settings.parent) {
         exit(0);
     }
-    let WorkerSettings { run_dir, view, .. } = *settings;
-    let (server, runs) = match open_page(&view, Some(run_dir.as_deref())) {
+    let WorkerSettings { run_dir, view, served, .. } = *settings;
+    let (server, runs) = match open_page(&view, served, Some(run_dir.as_deref())) {
         Ok(page) => page,
         Err(error) => {
             report(Report::Trouble(error.to_string()));
@@ -169,9 +169,11 @@ fn take_stdout() -> io::Result<File> {
     Ok(reports.into())
 }
 
-/// The page with its runs: the trainer's own one, if there is one, and those of the view.
+/// The page, at the port `served` if it can be, with its runs: the trainer's own one, if there is one,
+/// and those of the view.
 fn open_page(
     view: &ViewConfig,
+    served: Option<u16>,
     own: Option<Option<&Path>>,
 ) -> Result<(Server, Vec<Arc<Orders>>), WorkerError> {
     let runs = Arc::new(OnceLock::<Vec<Arc<Orders>>>::new());
@@ -183,7 +185,7 @@ fn open_page(
         }
     };
     let server = match view.page {
-        true => server::start(ServerConfig { address, port, token }, on_command)?,
+        true => server::start(ServerConfig { address, served, port, token }, on_command)?,
         false => server::nowhere(),
     };
     let directories: Vec<_> =

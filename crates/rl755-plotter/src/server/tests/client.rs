@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub(super) fn server(token: Option<&str>) -> (Server, Receiver<(usize, Command)>) {
     let (commands, asked) = mpsc::channel();
     let token = token.map(str::to_owned);
-    let config = ServerConfig { address: Ipv4Addr::LOCALHOST.into(), port: 0, token };
+    let config = ServerConfig { address: Ipv4Addr::LOCALHOST.into(), served: None, port: 0, token };
     let server = start(config, move |run, command| {
         // The test may be over.
         let _ = commands.send((run, command));

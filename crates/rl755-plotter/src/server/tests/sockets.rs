@@ -234,7 +234,12 @@ fn the_end_frees_the_port_and_its_sockets() {
 
 #[test]
 fn a_port_that_is_taken_is_named_and_the_next_one_is_found() {
-    let config = |port| ServerConfig { address: Ipv4Addr::LOCALHOST.into(), port, token: None };
+    let config = |port| ServerConfig {
+        address: Ipv4Addr::LOCALHOST.into(),
+        served: None,
+        port,
+        token: None,
+    };
     let first = start(config(0), |_, _| ()).unwrap();
     let second = start(config(0), |_, _| ()).unwrap();
     assert_ne!(first.port(), second.port());
@@ -242,11 +247,18 @@ fn a_port_that_is_taken_is_named_and_the_next_one_is_found() {
         panic!("{} was given twice", first.port());
     };
     assert_eq!(address.port(), first.port());
+    // One that was served before comes before the usual ones.
+    let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port();
+    let again = || start(ServerConfig { served: Some(free), ..config(0) }, |_, _| ()).unwrap();
+    let third = again();
+    assert_eq!(third.port(), free);
+    assert_ne!(again().port(), free);
 }
 
 #[test]
 fn addresses_that_others_reach_get_a_token() {
-    let config = ServerConfig { address: Ipv4Addr::UNSPECIFIED.into(), port: 0, token: None };
+    let config =
+        ServerConfig { address: Ipv4Addr::UNSPECIFIED.into(), served: None, port: 0, token: None };
     let server = start(config, |_, _| ()).unwrap();
     let (_, token) = server.url().split_once("/?token=").unwrap();
     assert_eq!(token.len(), 32);
