@@ -87,6 +87,9 @@ fn answer(shared: &Arc<Shared>, request: Request<Incoming>) -> Response<Full<Byt
         let mut response = Response::new(Full::new(Bytes::from_static(why.as_bytes())));
         *response.status_mut() = status;
         set(&mut response, header::CONTENT_TYPE, "text/plain; charset=utf-8");
+        if status == StatusCode::METHOD_NOT_ALLOWED {
+            set(&mut response, header::ALLOW, "GET, HEAD");
+        }
         response
     });
     if response.status() != StatusCode::SWITCHING_PROTOCOLS {
