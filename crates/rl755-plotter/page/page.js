@@ -128,7 +128,7 @@ function setRuns(names) {
 }
 
 function choose(run) {
-  if (run < 0 || run >= runs.length) return;
+  if (!runs[run]) return;
   if (run !== chosen) {
     pose = moment = null;
     pictures.clear();
