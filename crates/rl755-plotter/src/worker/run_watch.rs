@@ -24,7 +24,8 @@ const POLICIES_EVERY: Duration = Duration::from_secs(2);
 pub(super) struct RunWatch {
     orders: Arc<Orders>,
     metrics: Option<MetricsTail>,
-    published: Vec<Curve>,
+    /// What of the episodes' returns is published.
+    returns: Curve,
     /// Of another's run: where its policies are.
     policies: Option<Policies>,
 }
@@ -40,7 +41,7 @@ impl RunWatch {
     /// The trainer's own run, whose policies come from it.
     pub(super) fn own(orders: Arc<Orders>, run: Option<&Path>) -> Self {
         let metrics = run.map(MetricsTail::new);
-        Self { orders, metrics, published: Vec::new(), policies: None }
+        Self { orders, metrics, returns: Curve::default(), policies: None }
     }
 
     /// The run of another.
@@ -52,18 +53,19 @@ impl RunWatch {
     /// Looks what is new.
     fn look(&mut self, actors: &dyn ActorFactory) {
         let mut trouble = None;
-        if let Some(Err(error)) = self.metrics.as_mut().map(MetricsTail::read_on) {
-            trouble = Some(format!("the run's metrics: {error}"));
-        }
-        let of_run = self.metrics.iter().flat_map(MetricsTail::curves);
-        let curves: Vec<Curve> = std::iter::once(self.orders.returns())
-            .chain(of_run)
-            .filter(|curve| !curve.x.is_empty())
-            .collect();
-        // Gaps are NaN, which equals nothing: such curves are published again.
-        if curves != self.published {
-            self.orders.run().curves(curves.clone());
-            self.published = curves;
+        let grown = match self.metrics.as_mut().map_or(Ok(false), MetricsTail::read_on) {
+            Ok(grown) => grown,
+            Err(error) => {
+                trouble = Some(format!("the run's metrics: {error}"));
+                false
+            }
+        };
+        let returns = self.orders.returns();
+        if grown || returns != self.returns {
+            self.returns = returns.clone();
+            let of_run = self.metrics.iter().flat_map(MetricsTail::curves);
+            let curves = std::iter::once(returns).chain(of_run);
+            self.orders.run().curves(curves.filter(|curve| !curve.x.is_empty()).collect());
         }
         if let Some(policies) = &mut self.policies
             && policies.looked.is_none_or(|looked| looked.elapsed() >= POLICIES_EVERY)
