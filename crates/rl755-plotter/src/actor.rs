@@ -44,8 +44,8 @@ pub trait ActorFactory: Sync {
     /// When it cannot be made.
     fn make(&self, spec: &EnvSpec, recipe: &Value) -> Result<Box<dyn Actor>, ActorError>;
 
-    /// The newest policy in the directory of a run that some other process trains or trained, if
-    /// that is newer than the one of step `shown`. Asked every few seconds.
+    /// The newest policy in the directory of a run that some other process trains or trained, unless
+    /// that is the one of step `shown`. Asked every few seconds.
     ///
     /// # Errors
     /// When the run cannot be read.

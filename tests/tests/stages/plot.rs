@@ -102,6 +102,26 @@ fn policies_and_controllers_are_played_and_ctrl_c_ends_it_all() {
 }
 
 #[test]
+fn a_run_that_is_begun_anew_is_shown_again() {
+    let lab = Lab::new();
+    let train = |iterations: u64| {
+        let flags = format!("{POLICY} --model-dir policy --iterations {iterations}");
+        lab.succeed("train-policy", &flags);
+    };
+    train(4);
+    let mut child = lab.command("plot", "policy").stdout(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let mut browser = Browser::open(line.trim().strip_prefix("the plot is at ").unwrap());
+    browser.wait_for_status(|status| status["snapshot"]["step"] == 4);
+    fs::remove_dir_all(lab.path("policy")).unwrap();
+    train(2);
+    browser.wait_for_status(|status| status["snapshot"]["step"] == 2);
+    send(child.id(), Signal::INT);
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+}
+
+#[test]
 fn a_page_that_cannot_be_served_is_told_even_quietly_until_it_can() {
     let lab = Lab::new();
     let other = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -67,7 +67,8 @@ impl ActorFactory for Actors<'_> {
     fn of_run(&self, run: &Path, shown: Option<u64>) -> Result<Option<SavedPolicy>, ActorError> {
         let Some(saved) = newest(run).map_err(ActorError::new)? else { return Ok(None) };
         let step = saved.steps().map_err(ActorError::new)?;
-        if shown.is_some_and(|shown| step <= shown) {
+        // An earlier one is of a training that was begun anew.
+        if shown == Some(step) {
             return Ok(None);
         }
         let (subject, parameters) = match saved.manifest().stage.as_str() {

@@ -155,8 +155,7 @@ impl ActorFactory for Recorders {
         let environment = "CartPole-v1".into();
         let subject = Subject { environment, actor, parameters: parameters.len() };
         let made = SystemTime::UNIX_EPOCH;
-        let newer = shown.is_none_or(|shown| step > shown);
-        Ok(newer.then_some(SavedPolicy { subject, step, made, parameters }))
+        Ok((shown != Some(step)).then_some(SavedPolicy { subject, step, made, parameters }))
     }
 }
 
