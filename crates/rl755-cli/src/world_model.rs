@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use burn::tensor::Device;
 use rl755_controller::{LoadedModel, WorldModel, WorldModelIdentity};
 use rl755_encoder::{encoder_checkpoint, encoder_identity};
-use rl755_run::{Checkpoints, Choice, ModelIdentity};
+use rl755_run::{Choice, TrainedRun};
 use rl755_sequence::{SequenceRunConfig, sequence_identity};
 
 use crate::Plugins;
@@ -44,7 +44,8 @@ pub(crate) fn load_world_model(
     Ok(WorldModel { encoder, sequence })
 }
 
-/// Loads the models `identity` from the same directories, whichever of their checkpoints these are.
+/// As [`load_world_model`], the checkpoints that are the models `identity`, which need not be those that
+/// others take. Where there are none left, what is loaded is another model.
 pub(crate) fn load_identified(
     plugins: &Plugins,
     encoder: &Path,
@@ -53,22 +54,8 @@ pub(crate) fn load_identified(
     device: &Device,
 ) -> anyhow::Result<WorldModel> {
     let checkpoint = match (sequence, &identity.sequence) {
-        (Some(run), Some(identity)) => sequence_checkpoint(run, identity)?,
-        _ => encoder_checkpoint(encoder, &identity.encoder)?,
+        (Some(run), Some(model)) => TrainedRun::find(run, "train-sequence", model),
+        _ => TrainedRun::find(encoder, "train-encoder", &identity.encoder),
     };
-    let choice = Some(Choice::Number(checkpoint));
-    let models = load_world_model(plugins, encoder, sequence, choice, device)?;
-    if models.identity() != *identity {
-        bail!("{} is not the encoder that is worked with", encoder.display());
-    }
-    Ok(models)
-}
-
-/// The newest checkpoint in `run` that is the sequence model `identity`.
-fn sequence_checkpoint(run: &Path, identity: &ModelIdentity) -> anyhow::Result<u64> {
-    let checkpoints = Checkpoints::new(&run.join("checkpoints")).numbers();
-    let checkpoints = checkpoints.with_context(|| run.display().to_string())?;
-    let is_it = |number: &u64| sequence_identity(run, Some(*number)).is_ok_and(|i| i == *identity);
-    let found = checkpoints.into_iter().rev().find(is_it);
-    found.with_context(|| format!("no checkpoint in {} is {identity}", run.display()))
+    load_world_model(plugins, encoder, sequence, checkpoint?.map(Choice::Number), device)
 }

@@ -58,6 +58,11 @@ impl Loaded {
         let device = Device::flex();
         let found = load_identified(plugins, encoder, sequence.as_deref(), models, &device);
         let found = found.map_err(|error| ActorError::new(format!("{error:#}")))?;
+        if found.identity() != *models {
+            let encoder = encoder.display();
+            let what = format!("{encoder} and its sequence model are others than in the training");
+            return Err(ActorError::new(what));
+        }
         let found: &'static WorldModel = Box::leak(Box::new(found));
         loaded.push((models.clone(), found));
         Ok(found)

@@ -6,7 +6,7 @@ use anyhow::{Context, bail};
 use rl755_controller::{
     ControllerError, ControllerRun, EvaluateConfig, Evaluation, Player, PolicyPlayer, TrainedPolicy,
 };
-use rl755_run::{Choice, Outcome, TrainedRun};
+use rl755_run::Outcome;
 
 use super::train_controller::stage_context;
 use crate::{
@@ -14,7 +14,7 @@ use crate::{
     device::DeviceFlags,
     flag_values::{count, steps, webm},
     stage::FROM_THE_BEGINNING,
-    world_model::load_world_model,
+    world_model::load_identified,
 };
 
 /// Score a controller or a trained policy, or a policy to compare it with, on tracks it was not trained on
@@ -102,16 +102,11 @@ impl Evaluate {
                 let sequence = self.sequence.as_ref().or(run.sequence.as_ref());
                 let device = self.device.open()?;
                 let sequence = sequence.map(PathBuf::as_path);
-                let moved = "cannot load what the controller was trained with (--encoder and \
-                             --sequence say where it is if it was moved)";
-                // The checkpoint it was trained with, which need not be the one others take.
-                let checkpoint = match (sequence, &run.models.sequence) {
-                    (Some(path), Some(model)) => TrainedRun::find(path, "train-sequence", model),
-                    _ => TrainedRun::find(encoder, "train-encoder", &run.models.encoder),
-                };
-                let choice = checkpoint.context(moved)?.map(Choice::Number);
-                let models = load_world_model(plugins, encoder, sequence, choice, &device);
-                let models = models.context(moved)?;
+                let models = load_identified(plugins, encoder, sequence, &run.models, &device);
+                let models = models.context(
+                    "cannot load what the controller was trained with (--encoder and --sequence \
+                     say where it is if it was moved)",
+                )?;
                 let player = Player::new(&run, &models, &context)?;
                 let evaluation =
                     begin(&player.subject(), &run.training.environment, player.inputs())?;
