@@ -109,11 +109,16 @@ fn a_run_that_is_begun_anew_is_shown_again() {
         lab.succeed("train-policy", &flags);
     };
     train(4);
-    let mut child = lab.command("plot", "policy").stdout(Stdio::piped()).spawn().unwrap();
+    // What is half a film is no longer needed, either.
+    let half = lab.path(".film.webm.1-0.tmp");
+    fs::write(&half, b"half").unwrap();
+    let mut command = lab.command("plot", "policy --video film.webm");
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
     let mut browser = Browser::open(line.trim().strip_prefix("the plot is at ").unwrap());
     browser.wait_for_status(|status| status["snapshot"]["step"] == 4);
+    assert!(!half.exists());
     fs::remove_dir_all(lab.path("policy")).unwrap();
     train(2);
     browser.wait_for_status(|status| status["snapshot"]["step"] == 2);

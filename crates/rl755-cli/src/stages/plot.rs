@@ -17,7 +17,7 @@ use crate::{
 /// Show runs on a page for browsers: their curves, and the newest policy of each as it plays
 ///
 /// The runs are trained by other processes, on this machine or on another one with the same file system, or
-/// are finished. Only checkpoints are seen: --plot of the trainings shows every step. Ctrl-C ends it.
+/// are finished. Only checkpoints are seen; --plot of the trainings shows what is newer. Ctrl-C ends it.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Plot {
     /// Directories that rl755-train-policy or rl755-train-controller writes, one tab each

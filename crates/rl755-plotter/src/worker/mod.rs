@@ -97,6 +97,8 @@ pub fn serve_runs(
     actors: &dyn ActorFactory,
     on_event: impl Fn(Event) + Sync,
 ) -> Result<Infallible, WorkerError> {
+    // One that was killed may have left something.
+    view.video.iter().for_each(|film| clear_temporaries(film));
     let (server, runs) = open_page(view, None, None)?;
     if view.page {
         on_event(Event::Ready { url: server.url().to_owned(), process: std::process::id() });
