@@ -244,7 +244,7 @@ impl Sender {
     /// A page that needs a token keeps it when its worker is started again.
     fn settle_token(&mut self) {
         let view = &mut self.config.view;
-        if view.token.is_none() && !view.address.is_loopback() {
+        if view.token.as_ref().is_none_or(String::is_empty) && !view.address.is_loopback() {
             match server::fresh_token() {
                 Ok(token) => view.token = Some(token),
                 // The worker tries, too, and says what is wrong.

@@ -120,7 +120,8 @@ pub(crate) fn start(
     let listener = listen(&config)?;
     listener.set_nonblocking(true)?;
     let port = listener.local_addr()?.port();
-    let token = match config.token {
+    // An empty one keeps nobody out.
+    let token = match config.token.filter(|token| !token.is_empty()) {
         None if !config.address.is_loopback() => Some(fresh_token()?),
         token => token,
     };

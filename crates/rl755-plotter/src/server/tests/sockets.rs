@@ -257,9 +257,11 @@ fn a_port_that_is_taken_is_named_and_the_next_one_is_found() {
 
 #[test]
 fn addresses_that_others_reach_get_a_token() {
-    let config =
-        ServerConfig { address: Ipv4Addr::UNSPECIFIED.into(), served: None, port: 0, token: None };
-    let server = start(config, |_, _| ()).unwrap();
-    let (_, token) = server.url().split_once("/?token=").unwrap();
-    assert_eq!(token.len(), 32);
+    for token in [None, Some(String::new())] {
+        let address = Ipv4Addr::UNSPECIFIED.into();
+        let config = ServerConfig { address, served: None, port: 0, token };
+        let server = start(config, |_, _| ()).unwrap();
+        let (_, token) = server.url().split_once("/?token=").unwrap();
+        assert_eq!(token.len(), 32);
+    }
 }
