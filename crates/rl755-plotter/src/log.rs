@@ -7,7 +7,7 @@ use std::{
     fs::{self, File},
     io::{Read, Write},
     path::{Path, PathBuf},
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, MutexGuard, PoisonError},
 };
 
 /// No log is longer.
@@ -32,13 +32,17 @@ struct State {
 }
 
 impl Log {
-    /// The log of the run in that directory, which need not be there yet. One of an earlier training
-    /// is removed.
+    /// The log of the run in that directory, which need not be there yet.
     pub(crate) fn new(run: &Path) -> Self {
-        let path = run.join("plotter.log");
-        // Mostly there is none.
-        let _ = fs::remove_file(&path);
-        Self { path, state: Mutex::default() }
+        Self { path: run.join("plotter.log"), state: Mutex::default() }
+    }
+
+    /// Removes the log of an earlier training, where this one has written none.
+    pub(crate) fn forget_earlier(&self) {
+        if self.lock().file.is_none() {
+            // Mostly there is none.
+            let _ = fs::remove_file(&self.path);
+        }
     }
 
     /// Takes all that comes `from` a worker.
@@ -56,7 +60,7 @@ impl Log {
     }
 
     fn write(&self, bytes: &[u8]) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.lock();
         let State { file, waiting, written } = &mut *state;
         let room = (MOST_BYTES - *written).min(MOST_WAITING).saturating_sub(waiting.len());
         waiting.extend_from_slice(&bytes[..bytes.len().min(room)]);
@@ -64,7 +68,7 @@ impl Log {
             return;
         }
         if file.is_none() {
-            *file = File::options().create(true).append(true).open(&self.path).ok();
+            *file = File::create(&self.path).ok();
         }
         if let Some(file) = file {
             // Where there is no room, the training goes on without.
@@ -72,6 +76,10 @@ impl Log {
             *written += waiting.len();
             waiting.clear();
         }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -90,9 +98,13 @@ mod tests {
         fs::create_dir(&run).unwrap();
         log.take_all(&b""[..]);
         log.take_all(&b"late\n"[..]);
-        assert_eq!(fs::read_to_string(run.join("plotter.log")).unwrap(), "early\nlate\n");
+        let written = || fs::read_to_string(run.join("plotter.log")).unwrap();
+        log.forget_earlier();
+        assert_eq!(written(), "early\nlate\n");
         let log = Log::new(&run);
         log.take_all(&b""[..]);
+        assert_eq!(written(), "early\nlate\n");
+        log.forget_earlier();
         assert!(!run.join("plotter.log").exists());
     }
 

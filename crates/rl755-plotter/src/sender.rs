@@ -211,6 +211,10 @@ impl Sender {
             }
             self.subject = Some(subject);
         }
+        if snapshot.is_some() && self.snapshot.is_none() {
+            // The training has begun. One that is refused takes nothing from the run that is there.
+            self.log.iter().for_each(|log| log.forget_earlier());
+        }
         if let Some(snapshot) = snapshot
             && let Some(before) = self.snapshot.replace(snapshot)
         {

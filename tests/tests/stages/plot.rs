@@ -129,8 +129,8 @@ fn a_run_that_is_begun_anew_is_shown_again() {
 #[test]
 fn a_page_that_cannot_be_served_is_told_even_quietly_until_it_can() {
     let lab = Lab::new();
-    let other = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = other.local_addr().unwrap().port();
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port();
     let flags = format!("{POLICY} --iterations 1000000 --quiet");
     let mut training = Watched::start_at(port, &lab, "train-policy", &flags, "run");
     let why = training.hear("plotter: the page cannot be served on 127.0.0.1:").unwrap();
@@ -139,7 +139,11 @@ fn a_page_that_cannot_be_served_is_told_even_quietly_until_it_can() {
     training.advance().unwrap();
     let log = fs::read_to_string(training.file("plotter.log")).unwrap();
     assert!(log.starts_with("the page cannot be served"), "{log}");
-    drop(other);
+    // Another training is not let in, and takes nothing away.
+    let other = lab.run("train-policy", &format!("{POLICY} --model-dir run --plot"));
+    assert!(!other.status.success());
+    assert!(training.file("plotter.log").exists());
+    drop(taken);
     assert_eq!(training.url().unwrap(), format!("http://127.0.0.1:{port}/"));
     send(training.id(), Signal::INT);
     assert_eq!(training.wait().code(), Some(130));
