@@ -2,7 +2,10 @@
 
 use std::{
     fs, io,
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     thread,
     time::{Duration, Instant},
 };
@@ -24,13 +27,16 @@ pub struct Interrupt(Arc<Request>);
 
 #[derive(Debug, Default)]
 struct Request {
-    raised: Mutex<bool>,
+    /// Looked at in every step of every environment: threads must not wait for each other there.
+    raised: AtomicBool,
+    /// Held while it is raised, so that nobody begins to wait after the news.
+    raising: Mutex<()>,
     changed: Condvar,
 }
 
 impl Request {
-    fn lock(&self) -> MutexGuard<'_, bool> {
-        self.raised.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, ()> {
+        self.raising.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -69,13 +75,14 @@ impl Interrupt {
 
     /// Asks for a stop.
     pub fn raise(&self) {
-        *self.0.lock() = true;
+        let _raising = self.0.lock();
+        self.0.raised.store(true, Ordering::SeqCst);
         self.0.changed.notify_all();
     }
 
     /// Whether a stop was asked for.
     pub fn is_raised(&self) -> bool {
-        *self.0.lock()
+        self.0.raised.load(Ordering::SeqCst)
     }
 
     /// Waits until a stop is asked for.
@@ -85,8 +92,9 @@ impl Interrupt {
 
     /// Waits until a stop is asked for, for so long at most; whether it was.
     pub fn wait_for(&self, limit: Duration) -> bool {
-        let waited = self.0.changed.wait_timeout_while(self.0.lock(), limit, |raised| !*raised);
-        *waited.unwrap_or_else(PoisonError::into_inner).0
+        let waits = |_: &mut ()| !self.is_raised();
+        drop(self.0.changed.wait_timeout_while(self.0.lock(), limit, waits));
+        self.is_raised()
     }
 }
 
