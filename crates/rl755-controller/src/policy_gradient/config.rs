@@ -193,9 +193,12 @@ impl TrainPolicyConfig {
 
     /// Steps after which an episode in the environment of `spec` is broken off.
     pub(super) fn limit(&self, spec: &EnvSpec) -> Result<u32, SettingError> {
-        match (self.horizon, spec.max_episode_steps) {
-            (Some(horizon), own) => Ok(own.map_or(horizon, |own| own.min(horizon))),
-            (None, Some(own)) if own <= LONGEST => Ok(own),
+        match self.horizon.into_iter().chain(spec.max_episode_steps).min() {
+            Some(limit) if (1..=LONGEST).contains(&limit) => Ok(limit),
+            Some(0) => {
+                let expected = format!("at least 1 for {} to have a step", spec.id);
+                Err(SettingError::new("max_episode_steps", 0, expected))
+            }
             _ => {
                 let expected = format!(
                     "from 1 to {LONGEST}, as {} does not end its episodes within as many steps",

@@ -54,7 +54,7 @@ impl Mlp {
             let (weights, rest) = parameters.split_at(pair[0] * pair[1]);
             let (biases, rest) = rest.split_at(pair[1]);
             parameters = rest;
-            (matrix(weights, pair[0]), ArrayView1::from(biases))
+            (matrix(weights, (pair[0], pair[1])), ArrayView1::from(biases))
         };
         self.widths.windows(2).map(layer).collect()
     }
@@ -123,7 +123,7 @@ impl Mlp {
             let (rows, columns) = weights.dim();
             let biases = end - columns;
             let begin = biases - rows * columns;
-            let mut weight_sum = matrix_mut(&mut sum[begin..biases], rows);
+            let mut weight_sum = matrix_mut(&mut sum[begin..biases], (rows, columns));
             general_mat_mul(1.0, &before.t(), &cotangents, 1.0, &mut weight_sum);
             let bias_gradient = cotangents.sum_axis(Axis(0));
             sum[biases..end].iter_mut().zip(&bias_gradient).for_each(|(sum, own)| *sum += own);
@@ -160,15 +160,12 @@ impl Mlp {
     }
 }
 
-/// A matrix of that many rows.
-fn matrix(values: &[f64], rows: usize) -> ArrayView2<'_, f64> {
-    let columns = values.len() / rows.max(1);
-    ArrayView2::from_shape((rows, columns), values).expect("the parameters of a layer")
+fn matrix(values: &[f64], shape: (usize, usize)) -> ArrayView2<'_, f64> {
+    ArrayView2::from_shape(shape, values).expect("the parameters of a layer")
 }
 
-fn matrix_mut(values: &mut [f64], rows: usize) -> ArrayViewMut2<'_, f64> {
-    let columns = values.len() / rows.max(1);
-    ArrayViewMut2::from_shape((rows, columns), values).expect("the parameters of a layer")
+fn matrix_mut(values: &mut [f64], shape: (usize, usize)) -> ArrayViewMut2<'_, f64> {
+    ArrayViewMut2::from_shape(shape, values).expect("the parameters of a layer")
 }
 
 #[cfg(test)]

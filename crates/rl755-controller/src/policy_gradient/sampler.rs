@@ -50,7 +50,15 @@ struct Board {
     next: AtomicU64,
     /// How many episodes are needed at most.
     needed: AtomicU64,
-    finished: Mutex<BTreeMap<u64, Result<Trajectory, TrainingError>>>,
+    finished: Mutex<Finished>,
+}
+
+/// Episodes that were played, by number.
+#[derive(Default)]
+struct Finished {
+    episodes: BTreeMap<u64, Result<Trajectory, TrainingError>>,
+    /// Of all of them together.
+    steps: usize,
 }
 
 /// Plays episodes in `envs`, each in a thread of its own.
@@ -94,7 +102,8 @@ pub(crate) fn sample(
     }
     let needed = board.needed.into_inner();
     let finished = board.finished.into_inner().unwrap_or_else(PoisonError::into_inner);
-    finished.into_iter().take_while(|(episode, _)| *episode < needed).map(|(_, e)| e).collect()
+    let episodes = finished.episodes.into_iter();
+    episodes.take_while(|(episode, _)| *episode < needed).map(|(_, played)| played).collect()
 }
 
 impl Board {
@@ -107,17 +116,24 @@ impl Board {
         progress: &dyn Progress,
     ) {
         let mut finished = self.finished.lock().unwrap_or_else(PoisonError::into_inner);
-        finished.insert(episode, played);
+        let steps_of = |played: &Result<Trajectory, TrainingError>| {
+            played.as_ref().map_or(batch_size, |episode| episode.rewards.len())
+        };
+        finished.steps += steps_of(&played);
+        finished.episodes.insert(episode, played);
+        if finished.steps < batch_size {
+            progress.note(&format!("{} of {batch_size} steps", finished.steps));
+            return;
+        }
         let mut steps = 0;
         // Episodes before it that are still being played can only lower the number that is needed.
-        for (episode, played) in finished.iter() {
-            steps += played.as_ref().map_or(batch_size, |episode| episode.rewards.len());
+        for (episode, played) in &finished.episodes {
+            steps += steps_of(played);
             if steps >= batch_size {
                 self.needed.store(episode + 1, Ordering::Relaxed);
                 return;
             }
         }
-        progress.note(&format!("{steps} of {batch_size} steps"));
     }
 }
 

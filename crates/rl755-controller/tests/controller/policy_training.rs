@@ -6,7 +6,7 @@ use rl755_controller::{
     Algorithm, EvaluateConfig, PolicyConfig, PolicyPlayer, PpoConfig, Resources, TrainPolicyConfig,
     TrainedPolicy, TrpoConfig, train_policy,
 };
-use rl755_env::{Env, EnvError, EnvSpec, ObservationMut, ObservationRef, Step};
+use rl755_env::{Env, EnvError, EnvSpec, ObservationMut, ObservationRef, Space, Step};
 use rl755_run::{Outcome, Random, Spectator, TrainingConfig};
 
 use crate::{
@@ -204,6 +204,61 @@ fn an_environment_that_panics_ends_the_training_with_an_error() {
         let error = train_policy(&config(trpo(), 2), directory.path(), true, &context).unwrap_err();
         assert_eq!(error.to_string(), "a thread that plays episodes panicked: out of order");
     }
+}
+
+/// Shows nothing, and pays for the second of two choices.
+struct Bandit(EnvSpec);
+
+impl Bandit {
+    fn new(max_episode_steps: Option<u32>) -> Self {
+        Self(EnvSpec {
+            id: ID.to_owned(),
+            observation_space: Space::Box { low: vec![], high: vec![] },
+            action_space: Space::Discrete { n: 2 },
+            max_episode_steps,
+            rules: "1 for the second choice".to_owned(),
+        })
+    }
+}
+
+impl Env for Bandit {
+    fn spec(&self) -> &EnvSpec {
+        &self.0
+    }
+
+    fn reset(&mut self, _: Option<u64>, _: ObservationMut<'_>) -> Result<(), EnvError> {
+        Ok(())
+    }
+
+    fn step(&mut self, action: &[f32], _: ObservationMut<'_>) -> Result<Step, EnvError> {
+        Ok(Step { reward: action[0].into(), terminated: true, truncated: false })
+    }
+}
+
+#[test]
+fn choices_are_learnt_where_nothing_is_observed() {
+    for algorithm in [trpo(), ppo()] {
+        let directory = tempfile::tempdir().unwrap();
+        let mut surroundings = Surroundings::new();
+        surroundings.environments.add(ID, || Ok(Box::new(Bandit::new(None))));
+        let context = surroundings.context(threads(2));
+        train_policy(&config(algorithm, 12), directory.path(), true, &context).unwrap();
+        let returns = metric(directory.path(), "return_mean");
+        assert!(returns[0] < 0.6 && returns[11] > 0.8, "{returns:?}");
+    }
+}
+
+#[test]
+fn an_environment_without_steps_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut surroundings = Surroundings::new();
+    surroundings.environments.add(ID, || Ok(Box::new(Bandit::new(Some(0)))));
+    let context = surroundings.context(threads(1));
+    let error = train_policy(&config(trpo(), 1), directory.path(), true, &context).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "max_episode_steps is 0; it must be at least 1 for Reach-v0 to have a step"
+    );
 }
 
 #[test]
