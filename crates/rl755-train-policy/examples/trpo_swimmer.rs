@@ -2,7 +2,7 @@
 //!
 //! `cargo xtask setup --mujoco` once, then `cargo xtask build` builds it:
 //! `target/release/examples/trpo_swimmer`, which takes any flag of rl755-train-policy, such as `--seed 1`
-//! or `--help`. A mean return of 350 after a minute.
+//! or `--help`. A mean return of 350 in seconds.
 
 use std::process::ExitCode;
 
