@@ -79,7 +79,7 @@ impl MujocoEnv {
                 },
                 action_space,
                 max_episode_steps: Some(facts.max_episode_steps),
-                rules: facts.rules.to_owned(),
+                rules: facts.rules,
             },
             scene: ModelScene::new(&simulation, facts.view),
             initial: [simulation.qpos().to_vec(), simulation.qvel().to_vec()],

@@ -39,7 +39,7 @@ pub trait Task: Send + 'static {
 }
 
 /// What an environment needs to know of a [`Task`] before it plays.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Facts {
     /// The versioned id.
     pub id: &'static str,
@@ -49,8 +49,8 @@ pub struct Facts {
     pub max_episode_steps: u32,
     /// Steps of the simulation for each step of the environment, 1 to 1000.
     pub frame_skip: u32,
-    /// What is rewarded and what ends an episode, in one line.
-    pub rules: &'static str,
+    /// What is rewarded and what ends an episode with these settings, in one line.
+    pub rules: String,
     /// Whether the task reads `cfrc_ext`, which takes time.
     pub contact_forces: bool,
     /// From where it is seen.

@@ -6,6 +6,7 @@ use serde::Deserialize;
 
 use super::{
     reward::{Health, control_cost, sum_of_squares},
+    rules::{ahead, contacts, ends, height},
     settings::{check_noise, check_range, check_weights},
     state::{add_noise, add_normal_noise, push_clipped},
 };
@@ -87,8 +88,13 @@ impl Task for Ant {
             model: include_str!("../../models/ant.xml"),
             max_episode_steps: 1000,
             frame_skip: self.frame_skip,
-            rules: "1 per healthy step and the speed along x in m/s less half of the squared action \
-                    and 0.0005 of the squared contact forces; ends outside a height of 0.2 to 1 m",
+            rules: format!(
+                "{} per healthy step and {}{}; {}",
+                self.healthy_reward,
+                ahead(self.forward_reward_weight, self.ctrl_cost_weight),
+                contacts(self.contact_cost_weight),
+                ends(self.terminate_when_unhealthy, &[height(self.healthy_z_range)])
+            ),
             contact_forces: true,
             view: View {
                 followed: 1,

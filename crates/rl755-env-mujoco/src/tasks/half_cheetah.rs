@@ -6,6 +6,7 @@ use serde::Deserialize;
 
 use super::{
     reward::control_cost,
+    rules::{ENDLESS, ahead},
     settings::{check_noise, check_weights},
     state::{add_noise, add_normal_noise},
 };
@@ -50,8 +51,10 @@ impl Task for HalfCheetah {
             model: include_str!("../../models/half_cheetah.xml"),
             max_episode_steps: 1000,
             frame_skip: self.frame_skip,
-            rules: "the speed along x in m/s less 0.1 of the squared action; ends never but by the \
-                    time limit",
+            rules: format!(
+                "{}; {ENDLESS}",
+                ahead(self.forward_reward_weight, self.ctrl_cost_weight)
+            ),
             contact_forces: false,
             view: View {
                 followed: 1,

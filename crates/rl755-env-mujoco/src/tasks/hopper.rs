@@ -6,6 +6,7 @@ use serde::Deserialize;
 
 use super::{
     reward::{Health, control_cost},
+    rules::{ahead, ends, height, within},
     settings::{check_noise, check_range, check_weights},
     state::{add_noise, between, push_clipped},
 };
@@ -77,8 +78,19 @@ impl Task for Hopper {
             model: include_str!("../../models/hopper.xml"),
             max_episode_steps: 1000,
             frame_skip: self.frame_skip,
-            rules: "1 per healthy step and the speed along x in m/s less 0.001 of the squared \
-                    action; ends below a height of 0.7 m or beyond an angle of 0.2",
+            rules: format!(
+                "{} per healthy step and {}; {}",
+                self.healthy_reward,
+                ahead(self.forward_reward_weight, self.ctrl_cost_weight),
+                ends(
+                    self.terminate_when_unhealthy,
+                    &[
+                        height(self.healthy_z_range),
+                        format!("an angle of {}", within(self.healthy_angle_range)),
+                        format!("other values of {}", within(self.healthy_state_range)),
+                    ]
+                )
+            ),
             contact_forces: false,
             view: View {
                 followed: 1,

@@ -6,6 +6,7 @@ use serde::Deserialize;
 
 use super::{
     reward::{Health, sum_of_squares},
+    rules::{ahead, contacts, ends, height},
     settings::{check_noise, check_range, check_weights},
     state::{add_noise, between},
 };
@@ -90,8 +91,13 @@ impl Task for Humanoid {
             model: include_str!("../../models/humanoid.xml"),
             max_episode_steps: 1000,
             frame_skip: self.frame_skip,
-            rules: "5 per healthy step and 1.25 of the speed along x in m/s less 0.1 of the squared \
-                    action and a little of the contact forces; ends outside a height of 1 to 2 m",
+            rules: format!(
+                "{} per healthy step and {}{}; {}",
+                self.healthy_reward,
+                ahead(self.forward_reward_weight, self.ctrl_cost_weight),
+                contacts(self.contact_cost_weight),
+                ends(self.terminate_when_unhealthy, &[height(self.healthy_z_range)])
+            ),
             contact_forces: true,
             view: View {
                 followed: 1,

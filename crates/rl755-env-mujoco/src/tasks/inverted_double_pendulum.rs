@@ -41,8 +41,11 @@ impl Task for InvertedDoublePendulum {
             model: include_str!("../../models/inverted_double_pendulum.xml"),
             max_episode_steps: 1000,
             frame_skip: self.frame_skip,
-            rules: "10 per step less a part of the tip's squared distance from upright and of the \
-                    squared velocities; ends when the tip is below 1 m",
+            rules: format!(
+                "{} per step less a part of the tip's squared distance from upright and of the \
+                 squared velocities; ends when the tip is below 1 m",
+                self.healthy_reward
+            ),
             contact_forces: false,
             view: View {
                 followed: 0,

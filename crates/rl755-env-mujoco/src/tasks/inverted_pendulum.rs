@@ -33,7 +33,7 @@ impl Task for InvertedPendulum {
             model: include_str!("../../models/inverted_pendulum.xml"),
             max_episode_steps: 1000,
             frame_skip: self.frame_skip,
-            rules: "1 per step; ends when the pole leans beyond 0.2",
+            rules: "1 per step; ends when the pole leans beyond 0.2".to_owned(),
             contact_forces: false,
             view: View {
                 followed: 0,

@@ -11,6 +11,7 @@ mod inverted_pendulum;
 mod pusher;
 mod reacher;
 mod reward;
+mod rules;
 mod settings;
 mod state;
 mod swimmer;

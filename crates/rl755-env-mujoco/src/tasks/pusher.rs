@@ -6,6 +6,7 @@ use serde::Deserialize;
 
 use super::{
     reward::control_cost,
+    rules::{ENDLESS, share},
     settings::check_weights,
     state::{add_noise, body_position, difference, norm},
 };
@@ -48,8 +49,12 @@ impl Task for Pusher {
             model: include_str!("../../models/pusher_v5.xml"),
             max_episode_steps: 100,
             frame_skip: self.frame_skip,
-            rules: "the distance from object to goal in metres, negative, less half of that from tip \
-                    to object and 0.1 of the squared action; ends never but by the time limit",
+            rules: format!(
+                "minus {}, {} and {}; {ENDLESS}",
+                share(self.reward_dist_weight, "the distance from object to goal in metres"),
+                share(self.reward_near_weight, "that from tip to object"),
+                share(self.reward_control_weight, "the squared action")
+            ),
             contact_forces: false,
             view: View {
                 followed: 0,

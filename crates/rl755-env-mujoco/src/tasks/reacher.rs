@@ -6,6 +6,7 @@ use serde::Deserialize;
 
 use super::{
     reward::control_cost,
+    rules::{ENDLESS, share},
     settings::check_weights,
     state::{add_noise, body_position, difference, norm},
 };
@@ -45,8 +46,11 @@ impl Task for Reacher {
             model: include_str!("../../models/reacher.xml"),
             max_episode_steps: 50,
             frame_skip: self.frame_skip,
-            rules: "the distance from tip to target in metres, negative, less the squared action; \
-                    ends never but by the time limit",
+            rules: format!(
+                "minus {} and {}; {ENDLESS}",
+                share(self.reward_dist_weight, "the distance from tip to target in metres"),
+                share(self.reward_control_weight, "the squared action")
+            ),
             contact_forces: false,
             view: View {
                 followed: 0,

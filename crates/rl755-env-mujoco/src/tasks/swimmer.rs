@@ -6,6 +6,7 @@ use serde::Deserialize;
 
 use super::{
     reward::control_cost,
+    rules::{ENDLESS, ahead},
     settings::{check_noise, check_weights},
     state::add_noise,
 };
@@ -49,8 +50,10 @@ impl Task for Swimmer {
             model: include_str!("../../models/swimmer.xml"),
             max_episode_steps: 1000,
             frame_skip: self.frame_skip,
-            rules: "the speed along x in m/s less 0.0001 of the squared action; ends never but by \
-                    the time limit",
+            rules: format!(
+                "{}; {ENDLESS}",
+                ahead(self.forward_reward_weight, self.ctrl_cost_weight)
+            ),
             contact_forces: false,
             view: View {
                 followed: 2,

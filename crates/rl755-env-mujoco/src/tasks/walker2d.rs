@@ -6,6 +6,7 @@ use serde::Deserialize;
 
 use super::{
     reward::{Health, control_cost},
+    rules::{ahead, ends, height, within},
     settings::{check_noise, check_range, check_weights},
     state::{add_noise, between, push_clipped},
 };
@@ -71,8 +72,18 @@ impl Task for Walker2d {
             model: include_str!("../../models/walker2d_v5.xml"),
             max_episode_steps: 1000,
             frame_skip: self.frame_skip,
-            rules: "1 per healthy step and the speed along x in m/s less 0.001 of the squared \
-                    action; ends outside a height of 0.8 to 2 m or beyond an angle of 1",
+            rules: format!(
+                "{} per healthy step and {}; {}",
+                self.healthy_reward,
+                ahead(self.forward_reward_weight, self.ctrl_cost_weight),
+                ends(
+                    self.terminate_when_unhealthy,
+                    &[
+                        height(self.healthy_z_range),
+                        format!("an angle of {}", within(self.healthy_angle_range)),
+                    ]
+                )
+            ),
             contact_forces: false,
             view: View {
                 followed: 1,

@@ -80,6 +80,39 @@ fn options_are_gymnasiums_settings() {
 }
 
 #[test]
+fn rules_are_those_of_the_settings() {
+    #[track_caller]
+    fn check(id: &str, rules: &str) {
+        assert_eq!(registry().make(id).unwrap().spec().rules, rules);
+    }
+    check(
+        "Swimmer-v5",
+        "the speed along x in m/s less 0.0001 of the squared action; ends never but by the time \
+         limit",
+    );
+    check(
+        "Ant-v5:healthy_z_range=[0.3,2],forward_reward_weight=2",
+        "1 per healthy step and 2 of the speed along x in m/s less 0.5 of the squared action and \
+         0.0005 of the squared contact forces; ends outside a height of 0.3 to 2 m",
+    );
+    check(
+        "Hopper-v5:ctrl_cost_weight=0",
+        "1 per healthy step and the speed along x in m/s less 0 of the squared action; ends outside \
+         a height of 0.7 to ∞ m or an angle of -0.2 to 0.2 or other values of -100 to 100",
+    );
+    check(
+        "Walker2d-v5:terminate_when_unhealthy=false",
+        "1 per healthy step and the speed along x in m/s less 0.001 of the squared action; ends \
+         never but by the time limit",
+    );
+    check(
+        "Reacher-v5:reward_control_weight=0.1",
+        "minus the distance from tip to target in metres and 0.1 of the squared action; ends never \
+         but by the time limit",
+    );
+}
+
+#[test]
 fn bad_options_are_named_with_their_range() {
     #[track_caller]
     fn check(id: &str, message: &str) {
