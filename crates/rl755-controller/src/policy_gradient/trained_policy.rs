@@ -139,7 +139,7 @@ impl TrainedPolicy {
     /// Writes the likeliest action on `observation`, the mean of a Gaussian, into `action`.
     ///
     /// # Errors
-    /// When the observation is none of the environment's.
+    /// When the observation is none of the environment's, or an action has another length.
     pub fn act(
         &mut self,
         observation: ObservationRef<'_>,
@@ -151,7 +151,7 @@ impl TrainedPolicy {
     /// Writes a random action on `observation`, as in training, into `action`.
     ///
     /// # Errors
-    /// When the observation is none of the environment's.
+    /// When the observation is none of the environment's, or an action has another length.
     pub fn sample(
         &mut self,
         observation: ObservationRef<'_>,
@@ -167,19 +167,25 @@ impl TrainedPolicy {
         random: Option<&mut Random>,
         action: &mut [f32],
     ) -> Result<(), ControllerError> {
-        let width = self.spec.observation_space.width();
-        let misfit = |size: String| ControllerError::Misfit {
-            what: "observation",
+        let misfit = |what, width: usize, other: &str, other_size| ControllerError::Misfit {
+            what,
             one: "the policy".to_owned(),
             one_size: format!("{width} numbers"),
-            other: "what it is shown".to_owned(),
-            other_size: size,
+            other: other.to_owned(),
+            other_size,
         };
+        let width = self.spec.observation_space.width();
+        let shown = |size| misfit("observation", width, "what it is shown", size);
         let values = match observation {
             ObservationRef::F32(values) if values.len() == width => values,
-            ObservationRef::F32(values) => return Err(misfit(format!("{} numbers", values.len()))),
-            ObservationRef::U8(bytes) => return Err(misfit(format!("{} bytes", bytes.len()))),
+            ObservationRef::F32(values) => return Err(shown(format!("{} numbers", values.len()))),
+            ObservationRef::U8(bytes) => return Err(shown(format!("{} bytes", bytes.len()))),
         };
+        let width = self.spec.action_space.width();
+        if action.len() != width {
+            let size = format!("{} numbers", action.len());
+            return Err(misfit("action", width, "the buffer", size));
+        }
         self.observation.clear();
         self.observation.extend(values.iter().map(|value| f64::from(*value)));
         let Self { policy, parameters, observation, memory, .. } = self;

@@ -156,6 +156,8 @@ fn spectators_see_the_policy_after_each_iteration() {
     assert!(error.contains("the policy has 66") && error.contains("has 65"), "{error}");
     let error = shown.act(ObservationRef::F32(&[0.1]), &mut one).unwrap_err().to_string();
     assert!(error.contains("2 numbers") && error.contains("1 numbers"), "{error}");
+    let error = shown.act(observation, &mut [0.0; 2]).unwrap_err().to_string();
+    assert!(error.contains("1 numbers") && error.contains("the buffer has 2"), "{error}");
     let recipe = serde_json::json!({ "hiden": [3] });
     let error = TrainedPolicy::new(trained.spec(), &recipe, &[0.0]).unwrap_err().to_string();
     assert!(error.contains("unknown field `hiden`"), "{error}");
