@@ -2,7 +2,11 @@
 
 use ndarray::{Array2, ArrayView1, ArrayView2, s};
 
-use super::{baseline::Baseline, policy::mean, sampler::Trajectory};
+use super::{
+    baseline::{Baseline, Regression},
+    policy::mean,
+    sampler::Trajectory,
+};
 
 /// What a policy learns from.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,7 +60,7 @@ pub(crate) fn batch_of(
     let mut actions = Array2::zeros((steps, widths.1));
     let (mut advantages, mut returns) = (Vec::with_capacity(steps), Vec::with_capacity(steps));
     let mut foreseen = Vec::with_capacity(steps);
-    let mut features = Vec::with_capacity(trajectories.len());
+    let mut regression = Regression::new(widths.0);
     for trajectory in trajectories {
         let (begin, own) = (advantages.len(), trajectory.rewards.len());
         let seen = matrix(&trajectory.observations, own + 1);
@@ -71,11 +75,11 @@ pub(crate) fn batch_of(
         observations.slice_mut(rows).assign(&seen.slice(s![..own, ..]));
         actions.slice_mut(rows).assign(&matrix(&trajectory.actions, own));
         foreseen.extend(values.iter().take(own));
+        regression.add(seen_features.slice(s![..own, ..]), &own_returns);
         advantages.extend(own_advantages);
         returns.extend(own_returns);
-        features.push(seen_features.slice_move(s![..own, ..]));
     }
-    baseline.fit(&features, &returns);
+    baseline.fit(&regression);
     let explained = explained_variance(&foreseen, &returns);
     standardise(&mut advantages);
     (Batch { observations, actions, advantages }, explained)

@@ -10,6 +10,26 @@ const STEP: f64 = 0.01;
 /// The first weight of the squared coefficients.
 const RIDGE: f64 = 1e-5;
 
+/// What a fit needs to know of features and returns: sums over all states.
+pub(crate) struct Regression {
+    products: Array2<f64>,
+    targets: Array1<f64>,
+}
+
+impl Regression {
+    /// Without any states yet, of which so many numbers are observed.
+    pub(crate) fn new(observed: usize) -> Self {
+        let count = Baseline::num_features(observed);
+        Self { products: Array2::zeros((count, count)), targets: Array1::zeros(count) }
+    }
+
+    /// Adds states with their `features` and `returns`.
+    pub(crate) fn add(&mut self, features: ArrayView2<'_, f64>, returns: &[f64]) {
+        self.products += &features.t().dot(&features);
+        self.targets += &features.t().dot(&ndarray::ArrayView1::from(returns));
+    }
+}
+
 /// rllab's `LinearFeatureBaseline`: coefficients of the clipped observation, its squares, the step, its
 /// square and cube, and 1. Before it is fitted, nothing is expected of any state.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -48,20 +68,10 @@ impl Baseline {
         features.dot(&ndarray::ArrayView1::from(&self.coefficients))
     }
 
-    /// Fits the coefficients to the `returns` of all states by ridge regression. Where the system
-    /// cannot be solved, it is with ten times the ridge. With numbers beyond all bounds it stays as
-    /// it was.
-    pub(crate) fn fit(&mut self, features: &[Array2<f64>], returns: &[f64]) {
-        let Some(count) = features.first().map(|features| features.ncols()) else { return };
-        let mut products = Array2::<f64>::zeros((count, count));
-        let mut targets = Array1::<f64>::zeros(count);
-        let mut begin = 0;
-        for features in features {
-            let end = begin + features.nrows();
-            products += &features.t().dot(features);
-            targets += &features.t().dot(&ndarray::ArrayView1::from(&returns[begin..end]));
-            begin = end;
-        }
+    /// Fits the coefficients by ridge regression. Where the system cannot be solved, it is with ten
+    /// times the ridge. With numbers beyond all bounds it stays as it was.
+    pub(crate) fn fit(&mut self, Regression { products, targets }: &Regression) {
+        let count = targets.len();
         let mut ridge = RIDGE;
         for _ in 0..20 {
             let matrix = DMatrix::from_fn(count, count, |row, column| {

@@ -220,8 +220,8 @@ impl TrainPolicyConfig {
             return Ok(());
         }
         let expected = format!(
-            "so small that steps, times what each layer of the policy gives, are at most \
-             {MOST_NUMBERS} numbers; now they are {numbers}"
+            "so small that what is kept of its steps is at most {MOST_NUMBERS} numbers; now it is \
+             {numbers}"
         );
         Err(SettingError::new("batch_size", self.batch_size, expected))
     }

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::{
     adam::Adam,
     advantages::{Batch, Discounts, advantages_and_returns},
-    baseline::Baseline,
+    baseline::{Baseline, Regression},
     config::{PolicyConfig, PpoConfig, TrpoConfig},
     policy::Policy,
     ppo::ppo_step,
@@ -164,7 +164,14 @@ fn the_baseline_is_the_least_squares_fit() {
     let features: Vec<_> = episodes.iter().map(|seen| Baseline::features(seen.view())).collect();
     let mut baseline = Baseline::default();
     assert_eq!(baseline.predict(&features[0]).sum(), 0.0);
-    baseline.fit(&features, &fit.returns);
+    let mut regression = Regression::new(episodes[0].ncols());
+    let mut returns = &fit.returns[..];
+    for features in &features {
+        let (own, others) = returns.split_at(features.nrows());
+        regression.add(features.view(), own);
+        returns = others;
+    }
+    baseline.fit(&regression);
     let predictions: Vec<f64> = features.iter().flat_map(|f| baseline.predict(f)).collect();
     close(&predictions, &fit.predictions, 1e-7);
 }

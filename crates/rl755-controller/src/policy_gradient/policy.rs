@@ -51,8 +51,10 @@ impl Policy {
         self.mlp.num_parameters() + self.distribution.num_log_std()
     }
 
+    /// What a training keeps of a step: observation and action as they were played and in the batch;
+    /// later what each layer gives before and after an update; reward, advantage, return and value.
     pub(crate) fn numbers_per_row(&self) -> usize {
-        self.mlp.numbers_per_row() + self.distribution.action_width()
+        2 * (self.mlp.numbers_per_row() + self.distribution.action_width()) + 4
     }
 
     pub(crate) fn distribution(&self) -> Distribution {

@@ -310,6 +310,9 @@ fn settings_that_no_policy_can_be_trained_with_are_refused() {
     check(policy(&[2], 0.0), "initial_std is 0; it must be from 0.001 to 10");
     let huge = TrainPolicyConfig { batch_size: 1_000_000, ..policy(&[1024; 4], 1.0) };
     check(huge, "batch_size is 1000000; it must be so small that");
+    // Both the old policy and the new one have outputs for each step.
+    let twice = TrainPolicyConfig { batch_size: 1_000_000, ..policy(&[300], 1.0) };
+    check(twice, "now it is 612");
 
     let trpo = |change: fn(&mut TrpoConfig)| {
         let mut settings = TrpoConfig::default();
