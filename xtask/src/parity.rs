@@ -5,6 +5,8 @@ use std::{
     process::{Command, ExitCode},
 };
 
+use anyhow::bail;
+
 use crate::{mujoco, python, workspace};
 
 /// Compare environments with live Gymnasium over many seeds: CarRacing's rewards, ends and frames,
@@ -40,6 +42,9 @@ impl Parity {
                 workspace::build_example("rl755-env", "car_racing_parity")?,
                 "crates/rl755-env/parity/car_racing.py",
             ),
+            Which::Mujoco if !mujoco::is_there() => {
+                bail!("MuJoCo's library is needed: run `cargo xtask setup --mujoco` first")
+            }
             Which::Mujoco => (
                 mujoco::build_example("mujoco_parity")?,
                 "crates/rl755-env-mujoco/parity/beside_gymnasium.py",
