@@ -2,7 +2,7 @@
 //! 500 steps over 100 episodes, in seconds.
 //!
 //! `cargo xtask build` builds it: `target/release/examples/trpo_cartpole`, which takes any flag of
-//! rl755-train-policy, such as `--seed 1`, `--algorithm ppo` or `--help`.
+//! rl755-train-policy, such as `--plot`, `--algorithm ppo` or `--help`.
 
 use std::process::ExitCode;
 

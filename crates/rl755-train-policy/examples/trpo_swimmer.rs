@@ -1,7 +1,7 @@
 //! TRPO on MuJoCo's Swimmer, after rllab's example `trpo_swimmer.py`.
 //!
 //! `cargo xtask setup --mujoco` once, then `cargo xtask build` builds it:
-//! `target/release/examples/trpo_swimmer`, which takes any flag of rl755-train-policy, such as `--seed 1`
+//! `target/release/examples/trpo_swimmer`, which takes any flag of rl755-train-policy, such as `--plot`
 //! or `--help`. A mean return of 350 in seconds.
 
 use std::process::ExitCode;
