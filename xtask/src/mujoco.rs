@@ -83,25 +83,24 @@ pub(crate) fn set_up() -> anyhow::Result<()> {
         return Ok(());
     }
     // Unpacked under another name, so that half of it is not taken for all.
-    let making = directory.with_file_name(format!("mujoco.making-{}", std::process::id()));
-    let unpacked = making.join("unpacked");
+    let parent = workspace::target_dir();
+    fs::create_dir_all(&parent)?;
+    let making = tempfile::Builder::new().prefix("mujoco.making-").tempdir_in(&parent)?;
+    let (complete, unpacked) = (making.path().join("complete"), making.path().join("unpacked"));
     let mut command = Command::new("python3");
     command.args(["-m", "pip", "download", "--no-deps", "--disable-pip-version-check"]);
-    command.args(WHEEL).arg("--dest").arg(&making).arg(format!("mujoco=={VERSION}"));
+    command.args(WHEEL).arg("--dest").arg(making.path()).arg(format!("mujoco=={VERSION}"));
     workspace::run(&mut command)?;
-    let wheel = only_wheel(&making)?;
+    let wheel = only_wheel(making.path())?;
     let mut command = Command::new("python3");
     workspace::run(command.args(["-m", "zipfile", "-e"]).arg(&wheel).arg(&unpacked))?;
-    fs::remove_file(&wheel)?;
-    take(&unpacked, &making)?;
-    fs::remove_dir_all(&unpacked)?;
+    fs::create_dir(&complete)?;
+    take(&unpacked, &complete)?;
     // Somebody else may have been faster.
-    if let Err(error) = fs::rename(&making, &directory) {
-        let there = directory.join(file_name()).is_file();
-        fs::remove_dir_all(&making)?;
-        if !there {
-            return Err(error).with_context(|| format!("cannot make {}", directory.display()));
-        }
+    if let Err(error) = fs::rename(&complete, &directory)
+        && !directory.join(file_name()).is_file()
+    {
+        return Err(error).with_context(|| format!("cannot make {}", directory.display()));
     }
     println!("MuJoCo {VERSION} is in {}, with its licences", directory.display());
     Ok(())

@@ -22,7 +22,8 @@ pub(crate) fn model(xml: &'static str) -> Result<Arc<MjModel>, String> {
         return Err(format!("MuJoCo's library is {}, not {VERSION}", mujoco_version()));
     }
     let models = MODELS.get_or_init(|| {
-        // SAFETY: nothing in this crate uses MuJoCo before its first model.
+        // SAFETY: nothing in this crate uses MuJoCo before its first model. Who uses it elsewhere in the
+        // process makes a model of ours first.
         unsafe { set_log_handler(take_message) };
         Mutex::default()
     });

@@ -110,3 +110,29 @@ fn moments(values: &[f64]) -> (f64, f64) {
 fn matrix(values: &[f64], rows: usize) -> ArrayView2<'_, f64> {
     ArrayView2::from_shape((rows, values.len() / rows), values).expect("whole rows")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_comes_after_a_truncation_is_expected_and_after_a_terminal_state_nothing() {
+        let episode = |rewards: &[f64], terminated| Trajectory {
+            observations: vec![0.5; rewards.len() + 1],
+            actions: vec![0.0; rewards.len()],
+            rewards: rewards.to_vec(),
+            terminated,
+        };
+        let mut baseline = Baseline::default();
+        let mut batch = |episodes: &[Trajectory]| {
+            let discounts = Discounts { discount: 0.9, gae_lambda: 1.0 };
+            batch_of(episodes, (1, 1), &mut baseline, discounts).0.advantages
+        };
+        // It learns to expect 1 of the state.
+        batch(&[episode(&[1.0], true), episode(&[1.0], true)]);
+        // -1 + 0 and -1 + 0.9, before they are standardised.
+        let advantages = batch(&[episode(&[0.0], true), episode(&[0.0], false)]);
+        assert!((advantages[0] + 1.0).abs() < 1e-3, "{advantages:?}");
+        assert!((advantages[1] - 1.0).abs() < 1e-3, "{advantages:?}");
+    }
+}

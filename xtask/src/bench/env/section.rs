@@ -167,9 +167,9 @@ impl Section {
         report::introduction("cargo xtask bench env", &beside, &self.others, self.rounds)
             + "Random actions, in CarRacing each held for 8 steps; observations returned; ended \
                episodes reset\nwithin the time measured. `envs` are stepped together: on one core \
-               as many as suit a program best,\nours also as many as on two. Gymnasium has one in a \
-               process, and a process for each core.\nEnvPool's CarRacing looks different from \
-               Gymnasium's, ours does not.\n"
+               as many as suit a program best,\nours also as many as on two; of MuJoCo 1 and 8. \
+               Gymnasium has one in a process, and a process for each core.\nEnvPool's CarRacing \
+               looks different from Gymnasium's, ours does not.\n"
     }
 }
 
