@@ -14,13 +14,9 @@ pub(crate) fn positive(text: &str) -> Result<f64, String> {
     }
 }
 
-/// A number from 0 on.
-pub(crate) fn not_negative(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(value) if value >= 0.0 && value.is_finite() => Ok(value),
-        Ok(value) => Err(format!("{value} is less than 0")),
-        Err(_) => Err("that is not a number".to_owned()),
-    }
+/// A number whose range is that of the setting it becomes, which names it.
+pub(crate) fn number(text: &str) -> Result<f64, String> {
+    text.parse().map_err(|_| "that is not a number".to_owned())
 }
 
 /// The decay of a moving average.
@@ -73,14 +69,24 @@ pub(crate) fn at_least_1(text: &str) -> Result<u64, String> {
 
 /// How many steps an episode has.
 pub(crate) fn steps(text: &str) -> Result<u32, String> {
-    let from_1_to_most = text.parse().ok().filter(|&value| value >= 1);
-    from_1_to_most.ok_or_else(|| format!("it must be a whole number from 1 to {}", u32::MAX))
+    at_most::<{ u32::MAX }>(text)
 }
 
 /// How many of something are held in memory or on disk at once: with more, a slip of the finger
 /// would end the program without a word.
 pub(crate) fn count(text: &str) -> Result<usize, String> {
     from_1_to(1_000_000, text)
+}
+
+/// How many of something that is done one after another.
+pub(crate) fn at_most<const MOST: u32>(text: &str) -> Result<u32, String> {
+    let from_1_to_most = text.parse().ok().filter(|value| (1..=MOST).contains(value));
+    from_1_to_most.ok_or_else(|| format!("it must be a whole number from 1 to {MOST}"))
+}
+
+/// How many units a layer has.
+pub(crate) fn units(text: &str) -> Result<usize, String> {
+    from_1_to(1024, text)
 }
 
 /// How many threads.

@@ -13,7 +13,7 @@ use super::train_controller::stage_context;
 use crate::{
     Desk, Plugins, Stage,
     actors::Recipe,
-    flag_values::{at_least_1, count, not_negative, positive, steps, threads, whole},
+    flag_values::{at_least_1, at_most, count, number, threads, units, whole},
     plot_flags::PlotFlags,
     stage::WITH_RESUME,
 };
@@ -33,62 +33,64 @@ pub struct TrainPolicy {
     /// Iterations: a batch of episodes and an update each
     #[arg(long, default_value_t = 40, value_name = "N", value_parser = at_least_1)]
     iterations: u64,
-    /// Steps of a batch, at the least: its last episode is played to its end
+    /// Steps of a batch, at the least, from 1 to 1,000,000: its last episode is played to its end
     #[arg(long, default_value_t = 4000, value_name = "N", value_parser = count)]
     batch_size: usize,
-    /// Steps after which an episode is broken off [default: the environment's own limit]
-    #[arg(long, value_name = "N", value_parser = steps)]
+    /// Steps after which an episode is broken off, at most 1,000,000 [default: the environment's own
+    /// limit]
+    #[arg(long, value_name = "N", value_parser = at_most::<1_000_000>)]
     max_steps: Option<u32>,
     /// Environments that are stepped at the same time, in a thread each [default: as many as
     /// --threads]. The results do not depend on it
     #[arg(long, value_name = "N", value_parser = threads)]
     parallelism: Option<usize>,
     /// What a reward is worth a step earlier, from 0 to 1
-    #[arg(long, default_value_t = 0.99, value_name = "F", value_parser = not_negative)]
+    #[arg(long, default_value_t = 0.99, value_name = "F", value_parser = number)]
     discount: f64,
     /// λ of generalised advantage estimation, from 0 (trust the baseline) to 1 (trust the episode)
-    #[arg(long, default_value_t = 0.97, value_name = "F", value_parser = not_negative)]
+    #[arg(long, default_value_t = 0.97, value_name = "F", value_parser = number)]
     gae_lambda: f64,
     /// Units of each hidden layer of the policy, from 1 to 1024: `32,32`
-    #[arg(long, default_value = "32,32", value_name = "N,N,…", value_delimiter = ',', value_parser = count)]
+    #[arg(long, default_value = "32,32", value_name = "N,N,…", value_delimiter = ',', value_parser = units)]
     hidden: Vec<usize>,
     /// The first standard deviation of continuous actions, of which each is from -1 to 1 for the
     /// policy; from 0.001 to 10
-    #[arg(long, default_value_t = 1.0, value_name = "F", value_parser = positive)]
+    #[arg(long, default_value_t = 1.0, value_name = "F", value_parser = number)]
     initial_std: f64,
     /// TRPO: the greatest mean KL divergence of an update, from 1e-6 to 1 [default: 0.01]
-    #[arg(long, value_name = "F", value_parser = positive)]
+    #[arg(long, value_name = "F", value_parser = number)]
     max_kl: Option<f64>,
     /// TRPO: iterations of conjugate gradients, from 1 to 1000 [default: 10]
-    #[arg(long, value_name = "N", value_parser = steps)]
+    #[arg(long, value_name = "N", value_parser = at_most::<1000>)]
     cg_iterations: Option<u32>,
     /// TRPO: added to the diagonal of the Fisher information matrix, from 0 to 100 [default: 0.1]
-    #[arg(long, value_name = "F", value_parser = not_negative)]
+    #[arg(long, value_name = "F", value_parser = number)]
     damping: Option<f64>,
-    /// TRPO: what a step is multiplied by in the line search, below 1 [default: 0.8]
-    #[arg(long, value_name = "F", value_parser = positive)]
+    /// TRPO: what a step is multiplied by in the line search, above 0 and below 1
+    /// [default: 0.8]
+    #[arg(long, value_name = "F", value_parser = number)]
     backtrack_ratio: Option<f64>,
     /// TRPO: steps that the line search tries, from 1 to 100 [default: 15]
-    #[arg(long, value_name = "N", value_parser = steps)]
+    #[arg(long, value_name = "N", value_parser = at_most::<100>)]
     max_backtracks: Option<u32>,
-    /// PPO: how far the probability of an action may go, in relation to what it was, below 1
-    /// [default: 0.2]
-    #[arg(long, value_name = "F", value_parser = positive)]
+    /// PPO: how far the probability of an action may go, in relation to what it was, above 0 and
+    /// below 1 [default: 0.2]
+    #[arg(long, value_name = "F", value_parser = number)]
     clip: Option<f64>,
     /// PPO: passes over a batch, from 1 to 1000 [default: 10]
-    #[arg(long, value_name = "N", value_parser = steps)]
+    #[arg(long, value_name = "N", value_parser = at_most::<1000>)]
     epochs: Option<u32>,
-    /// PPO: steps that a gradient is the mean of [default: 64]
+    /// PPO: steps that a gradient is the mean of, from 1 to 1,000,000 [default: 64]
     #[arg(long, value_name = "N", value_parser = count)]
     minibatch_size: Option<usize>,
-    /// PPO: Adam's step size, at most 1 [default: 0.0003]
-    #[arg(long, value_name = "F", value_parser = positive)]
+    /// PPO: Adam's step size, above 0 and at most 1 [default: 0.0003]
+    #[arg(long, value_name = "F", value_parser = number)]
     learning_rate: Option<f64>,
     /// PPO: what entropy is worth, from 0 to 10 [default: 0]
-    #[arg(long, value_name = "F", value_parser = not_negative)]
+    #[arg(long, value_name = "F", value_parser = number)]
     entropy: Option<f64>,
-    /// PPO: gradients of a greater norm are scaled down to it [default: 0.5]
-    #[arg(long, value_name = "F", value_parser = positive)]
+    /// PPO: gradients of a greater norm are scaled down to it; above 0 [default: 0.5]
+    #[arg(long, value_name = "F", value_parser = number)]
     max_gradient_norm: Option<f64>,
     /// A checkpoint every N iterations
     #[arg(long, default_value_t = 10, value_name = "N", value_parser = at_least_1)]
