@@ -364,14 +364,17 @@ fn difference(old: &Manifest, new: &Manifest, why: &str) -> String {
     "number of inputs or fields of its config".to_owned()
 }
 
-/// The first place at which two JSON values differ, as deep as it goes: `population 18, was 16`.
+/// The first place at which two JSON values differ, as deep as it goes: `population 18, was 16`. An
+/// id comes before what follows from it: another environment has other spaces.
 fn difference_of_values(name: &str, old: &Value, new: &Value) -> Option<String> {
     if let (Value::Object(old), Value::Object(new)) = (old, new) {
         let value = |object: &serde_json::Map<String, Value>, key: &str| {
             object.get(key).cloned().unwrap_or_default()
         };
-        return old
-            .keys()
+        let id = "id".to_owned();
+        return [&id]
+            .into_iter()
+            .chain(old.keys())
             .chain(new.keys())
             .find_map(|key| difference_of_values(key, &value(old, key), &value(new, key)));
     }
@@ -400,6 +403,19 @@ mod tests {
         let changed = RunDir::begin(&path, manifest(2), true).unwrap_err().to_string();
         assert!(changed.contains("config (batch_size 2, was 1);"), "{changed}");
         RunDir::begin(&path, manifest(1), true).unwrap();
+    }
+
+    #[test]
+    fn another_environment_is_named_rather_than_its_spaces() {
+        let environment =
+            |id: &str, n: u32| serde_json::json!({ "action_space": { "n": n }, "id": id });
+        let differs = |id: &str, n| {
+            let (was, is) = (environment("A-v1", 2), environment(id, n));
+            difference_of_values("environment", &was, &is)
+        };
+        assert_eq!(differs("B-v1", 3).unwrap(), r#"id "B-v1", was "A-v1""#);
+        assert_eq!(differs("A-v1", 3).unwrap(), "n 3, was 2");
+        assert_eq!(differs("A-v1", 2), None);
     }
 
     #[test]
