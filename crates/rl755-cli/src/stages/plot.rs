@@ -2,7 +2,7 @@
 
 use std::{net::IpAddr, path::PathBuf, thread};
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use rl755_plotter::{ActorFactory, Event, ViewConfig, exit, serve_runs};
 use rl755_run::Outcome;
 
@@ -88,7 +88,7 @@ impl Stage for Plot {
             }
         };
         match serve_runs(&view, &plugins.environments, &actors, tell) {
-            Err(error) => Err(error).context("cannot serve the page"),
+            Err(error) => Err(error.into()),
             Ok(never) => match never {},
         }
     }
