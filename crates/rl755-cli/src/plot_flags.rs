@@ -1,16 +1,18 @@
 //! `--plot`, `--video` and `--window`: a training that is watched.
 
 use std::{
+    fs,
     net::IpAddr,
-    path::Path,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
+    time::SystemTime,
 };
 
 use anyhow::bail;
 use rl755_plotter::{Event, Plotter, PlotterConfig, Subject, ViewConfig};
 use rl755_run::{NoSpectator, Spectator};
 
-use crate::{Desk, Plugins, stage::tell, view_flags::ViewFlags};
+use crate::{Desk, Plugins, view_flags::ViewFlags};
 
 // Flags of trainings of something that acts. (A doc comment would replace the stage's help text.)
 #[derive(Clone, Debug, clap::Args)]
@@ -43,16 +45,51 @@ const MOST_TOLD: usize = 16;
 /// Who watches a training.
 pub(crate) enum Watcher {
     Nobody(NoSpectator),
-    People(Plotter),
+    People { plotter: Plotter, film: Option<FilmFile> },
 }
 
 impl Watcher {
     pub(crate) fn spectator(&self) -> &dyn Spectator {
         match self {
             Self::Nobody(nobody) => nobody,
-            Self::People(plotter) => plotter,
+            Self::People { plotter, .. } => plotter,
         }
     }
+
+    /// Watches no more, and says what came of it if that is nothing.
+    pub(crate) fn close(self, desk: &Desk) {
+        let Self::People { plotter, film } = self else { return };
+        plotter.close();
+        if let Some(film) = film.filter(|film| !film.is_new()) {
+            let path = film.path.display();
+            desk.say(&format!(
+                "{path}: no film was finished before the training ended; rl755-evaluate --video films \
+                 what was trained"
+            ));
+        }
+    }
+}
+
+/// Where there is to be a film.
+pub(crate) struct FilmFile {
+    path: PathBuf,
+    /// When it was written before the training, if it was.
+    before: Option<SystemTime>,
+}
+
+impl FilmFile {
+    fn new(path: PathBuf) -> Self {
+        Self { before: written(&path), path }
+    }
+
+    /// Whether it was written since.
+    fn is_new(&self) -> bool {
+        written(&self.path) != self.before
+    }
+}
+
+fn written(path: &Path) -> Option<SystemTime> {
+    fs::metadata(path).and_then(|found| found.modified()).ok()
 }
 
 impl PlotFlags {
@@ -79,7 +116,8 @@ impl PlotFlags {
         let subject = subject()?;
         view.check(&plugins.environments, &subject.environment)?;
         let default = ViewConfig::default();
-        let (progress, quiet) = (Arc::clone(&desk.progress), desk.quiet);
+        let film = view.video.clone().map(FilmFile::new);
+        let desk = desk.clone();
         let told = Mutex::new(Vec::new());
         let config = PlotterConfig {
             run_dir: Some(model_dir.to_owned()),
@@ -96,29 +134,28 @@ impl PlotFlags {
             },
             on_event: Arc::new(move |event| {
                 let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
-                if !is_news(&mut told, &event) {
-                    return;
-                }
-                // Who asks for a plot wants to know where it is, however quiet the rest.
-                match quiet {
-                    true => tell(&event.to_string()),
-                    false => progress.line(&event.to_string()),
+                if is_news(&mut told, &event) {
+                    desk.say(&event.to_string());
                 }
             }),
             ..PlotterConfig::default()
         };
-        Ok(Watcher::People(Plotter::start(config, subject)))
+        Ok(Watcher::People { plotter: Plotter::start(config, subject), film })
     }
 }
 
-/// Whether people have not been `told` of the event since the page was served last: a worker that
-/// cannot be kept alive says the same once a minute.
+/// Whether people have not been `told` of the event since the page was served last: what ends a worker
+/// again and again is told once, however long it takes until the next one.
 fn is_news(told: &mut Vec<Event>, event: &Event) -> bool {
     if matches!(event, Event::Ready { .. }) {
         told.clear();
         return true;
     }
-    if told.contains(event) {
+    let is_same = |before: &Event| match (before, event) {
+        (Event::Ended { reason: before, .. }, Event::Ended { reason, .. }) => before == reason,
+        _ => before == event,
+    };
+    if told.iter().any(is_same) {
         return false;
     }
     if told.len() == MOST_TOLD {
@@ -158,21 +195,36 @@ mod tests {
     #[test]
     fn what_happens_again_and_again_is_told_once_until_the_page_is_served() {
         let mut told = Vec::new();
-        let ended = |seconds| Event::Ended {
-            reason: "ended".into(),
+        let ended = |reason: u64, seconds| Event::Ended {
+            reason: reason.to_string(),
             restart_in: Duration::from_secs(seconds),
         };
         let ready = Event::Ready { url: "http://127.0.0.1:6755/".into(), process: 7 };
-        for seconds in 0..100 {
-            assert!(is_news(&mut told, &ended(seconds)));
-            assert!(!is_news(&mut told, &ended(seconds)));
+        for reason in 0..100 {
+            assert!(is_news(&mut told, &ended(reason, 1)));
+            assert!(!is_news(&mut told, &ended(reason, 2)));
         }
         assert!(told.len() <= MOST_TOLD);
         for _ in 0..2 {
             assert!(is_news(&mut told, &ready));
-            assert!(is_news(&mut told, &ended(60)));
+            assert!(is_news(&mut told, &ended(7, 60)));
             assert!(is_news(&mut told, &Event::Trouble("port in use".into())));
-            assert!(!is_news(&mut told, &ended(60)));
+            assert!(!is_news(&mut told, &ended(7, 60)));
         }
+    }
+
+    #[test]
+    fn a_film_of_an_earlier_training_is_not_one_of_this() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("film.webm");
+        let film = FilmFile::new(path.clone());
+        assert!(!film.is_new());
+        fs::write(&path, "a film").unwrap();
+        assert!(film.is_new());
+        let film = FilmFile::new(path.clone());
+        assert!(!film.is_new());
+        let file = fs::File::options().append(true).open(&path).unwrap();
+        file.set_modified(SystemTime::UNIX_EPOCH).unwrap();
+        assert!(film.is_new());
     }
 }

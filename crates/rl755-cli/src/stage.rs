@@ -40,6 +40,7 @@ pub trait Stage: clap::Args {
 }
 
 /// What a running stage has beside its flags.
+#[derive(Clone)]
 pub struct Desk {
     /// Where it reports.
     pub progress: Arc<dyn Progress>,
@@ -57,6 +58,14 @@ impl Desk {
             // Whoever read it has seen enough.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
             written => written.context("cannot write to stdout"),
+        }
+    }
+
+    /// A line for people, however quiet the rest.
+    pub(crate) fn say(&self, text: &str) {
+        match self.quiet {
+            true => tell(text),
+            false => self.progress.line(text),
         }
     }
 

@@ -133,6 +133,7 @@ impl Stage for TrainController {
         };
         let outcome = train_controller(&config, &models, model_dir, self.resume, &context)
             .with_context(|| format!("training a controller in {}", model_dir.display()))?;
+        watcher.close(desk);
         desk.print_trained::<Self>(model_dir, outcome)
     }
 }

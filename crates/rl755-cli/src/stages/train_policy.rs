@@ -143,6 +143,7 @@ impl Stage for TrainPolicy {
         };
         let outcome = train_policy(&config, model_dir, self.resume, &context)
             .with_context(|| format!("training a policy in {}", model_dir.display()))?;
+        watcher.close(desk);
         desk.print_trained::<Self>(model_dir, outcome)
     }
 }
