@@ -184,7 +184,7 @@ impl Storm<'_, '_> {
                 send(worker, Signal::KILL);
                 let next = self.training.until(|training| training.worker(Some(worker)))?;
                 send(next, Signal::KILL);
-                // The same end is told once.
+                self.hear_the_end()?;
                 self.hear_the_end()?;
                 self.look()?;
             }
